@@ -1,0 +1,65 @@
+# Flags for every source of the project. Numeric flags are part of a device's fingerprint: every target of a build
+# has the same ones, and kernels/cpu adds REMORA_KERNEL_FLAGS to them.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endif()
+if(REMORA_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# Assertions stay on in release builds; -g1 gives stack traces with lines at a fraction of -g's size.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+
+set(REMORA_NUMERIC_FLAGS -ffp-contract=off)
+set(REMORA_KERNEL_FLAGS -fno-math-errno -fno-trapping-math)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  list(APPEND REMORA_KERNEL_FLAGS -march=x86-64-v3)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  list(APPEND REMORA_KERNEL_FLAGS -O3)
+endif()
+
+add_compile_options(${REMORA_NUMERIC_FLAGS} -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wextra-semi -Wimplicit-fallthrough -fvisibility-inlines-hidden)
+# GCC 12 takes the unused inline storage of an absl::InlinedVector for uninitialized reads.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()
+if(REMORA_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(REMORA_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+elseif(REMORA_SANITIZE STREQUAL "thread")
+  # GCC warns that it does not model atomic_thread_fence; the fences are Abseil's and libstdc++'s.
+  add_compile_options(-fsanitize=thread)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-tsan)
+  endif()
+  add_link_options(-fsanitize=thread)
+elseif(REMORA_SANITIZE)
+  message(FATAL_ERROR "REMORA_SANITIZE is '${REMORA_SANITIZE}'; it must be empty, address or thread")
+endif()
+
+if(REMORA_TOP_LEVEL)
+  find_program(REMORA_CCACHE ccache)
+  if(REMORA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${REMORA_CCACHE})
+  endif()
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=mold REMORA_HAVE_MOLD)
+  if(REMORA_HAVE_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+add_link_options(-Wl,--gc-sections -Wl,--as-needed)
+add_compile_options(-ffunction-sections)

@@ -1,0 +1,240 @@
+// Attributes of operations: one small struct per shape of attributes, each with one `fields()`
+// list. Hashing, keys, the wire codec, printing and the generic `invoke` walk `fields()`; none
+// knows any op.
+//
+// A field is `key` (it affects shapes or code, so it is part of a plan's key) or `param` (it
+// changes from step to step: slice starts, fill values, RNG offsets; it travels in slots beside the
+// key). Of a param field only the structure (a scalar's kind, a list's length) is in the key.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "dispatch/shape.h"
+
+namespace remora {
+
+/// One number, integer or floating. Integers keep all 64 bits.
+class Scalar {
+ public:
+  Scalar() = default;
+  Scalar(bool value)
+      : Scalar(static_cast<int64_t>(value)) {}                // NOLINT(google-explicit-constructor)
+  Scalar(int value) : Scalar(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  Scalar(int64_t value)                                       // NOLINT(google-explicit-constructor)
+      : bits_(static_cast<uint64_t>(value)) {}
+  Scalar(double value)  // NOLINT(google-explicit-constructor)
+      : is_float_(true), bits_(std::bit_cast<uint64_t>(value)) {}
+  static Scalar from_bits(bool is_float, uint64_t bits) {
+    Scalar scalar;
+    scalar.is_float_ = is_float;
+    scalar.bits_ = bits;
+    return scalar;
+  }
+
+  bool is_float() const { return is_float_; }
+  uint64_t bits() const { return bits_; }
+  double as_double() const {
+    return is_float_ ? std::bit_cast<double>(bits_) : static_cast<double>(as_integer_bits());
+  }
+  /// The integer; a floating value truncates and saturates, NaN gives 0.
+  int64_t as_int64() const;
+  bool operator==(const Scalar&) const = default;
+
+ private:
+  int64_t as_integer_bits() const { return static_cast<int64_t>(bits_); }
+  bool is_float_ = false;
+  uint64_t bits_ = 0;
+};
+
+namespace dispatch {
+
+enum class FieldKind : uint8_t { kKey, kParam };
+
+/// One attribute field: its name, where it lives in `Struct`, and whether it is part of the key.
+template <typename Struct, typename T>
+struct Field {
+  std::string_view name;
+  T Struct::*member;
+  FieldKind kind;
+};
+
+template <typename Struct, typename T>
+constexpr Field<Struct, T> key(std::string_view name, T Struct::*member) {
+  return {name, member, FieldKind::kKey};
+}
+template <typename Struct, typename T>
+constexpr Field<Struct, T> param(std::string_view name, T Struct::*member) {
+  return {name, member, FieldKind::kParam};
+}
+
+struct NoAttrs {
+  static constexpr auto fields() { return std::tuple<>(); }
+  bool operator==(const NoAttrs&) const = default;
+};
+
+/// A constant tensor.
+struct FullAttrs {
+  DType dtype = DType::kF32;
+  Shape shape;
+  Scalar value;
+  static constexpr auto fields() {
+    return std::make_tuple(key("dtype", &FullAttrs::dtype), key("shape", &FullAttrs::shape),
+                           param("value", &FullAttrs::value));
+  }
+  bool operator==(const FullAttrs&) const = default;
+};
+
+/// start, start + step, ...: `count` elements.
+struct ArangeAttrs {
+  DType dtype = DType::kI64;
+  int64_t count = 0;
+  Scalar start;
+  Scalar step;
+  static constexpr auto fields() {
+    return std::make_tuple(key("dtype", &ArangeAttrs::dtype), key("count", &ArangeAttrs::count),
+                           param("start", &ArangeAttrs::start), param("step", &ArangeAttrs::step));
+  }
+  bool operator==(const ArangeAttrs&) const = default;
+};
+
+/// A random draw: Philox key and counter offset (in blocks of four 32-bit words).
+struct RandomAttrs {
+  DType dtype = DType::kF32;
+  Shape shape;
+  uint64_t seed = 0;
+  uint64_t offset = 0;
+  static constexpr auto fields() {
+    return std::make_tuple(key("dtype", &RandomAttrs::dtype), key("shape", &RandomAttrs::shape),
+                           param("seed", &RandomAttrs::seed),
+                           param("offset", &RandomAttrs::offset));
+  }
+  bool operator==(const RandomAttrs&) const = default;
+};
+
+struct DTypeAttrs {
+  DType dtype = DType::kF32;
+  static constexpr auto fields() { return std::make_tuple(key("dtype", &DTypeAttrs::dtype)); }
+  bool operator==(const DTypeAttrs&) const = default;
+};
+
+/// Reduced axes, each in [0, rank), ascending, without duplicates.
+struct ReduceAttrs {
+  Dims axes;
+  bool keepdims = false;
+  static constexpr auto fields() {
+    return std::make_tuple(key("axes", &ReduceAttrs::axes),
+                           key("keepdims", &ReduceAttrs::keepdims));
+  }
+  bool operator==(const ReduceAttrs&) const = default;
+};
+
+/// One axis in [0, rank).
+struct AxisAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields() { return std::make_tuple(key("axis", &AxisAttrs::axis)); }
+  bool operator==(const AxisAttrs&) const = default;
+};
+
+/// Like AxisAttrs, for reductions to an index.
+struct ArgReduceAttrs {
+  int64_t axis = 0;
+  bool keepdims = false;
+  static constexpr auto fields() {
+    return std::make_tuple(key("axis", &ArgReduceAttrs::axis),
+                           key("keepdims", &ArgReduceAttrs::keepdims));
+  }
+  bool operator==(const ArgReduceAttrs&) const = default;
+};
+
+/// The shape of the result.
+struct ShapeAttrs {
+  Shape shape;
+  static constexpr auto fields() { return std::make_tuple(key("shape", &ShapeAttrs::shape)); }
+  bool operator==(const ShapeAttrs&) const = default;
+};
+
+/// Output axis i is input axis `axes[i]`.
+struct PermuteAttrs {
+  Dims axes;
+  static constexpr auto fields() { return std::make_tuple(key("axes", &PermuteAttrs::axes)); }
+  bool operator==(const PermuteAttrs&) const = default;
+};
+
+/// Along axis i: elements starts[i] + k * steps[i] for k in [0, sizes[i]). Steps are not zero;
+/// starts may change from step to step, so they are a param and the kernel checks them.
+struct SliceAttrs {
+  Dims starts;
+  Dims steps;
+  Dims sizes;
+  static constexpr auto fields() {
+    return std::make_tuple(param("starts", &SliceAttrs::starts), key("steps", &SliceAttrs::steps),
+                           key("sizes", &SliceAttrs::sizes));
+  }
+  bool operator==(const SliceAttrs&) const = default;
+};
+
+/// 2-D convolution over [N, C, H, W]; two entries (height, width) each. `shape` is the result of a
+/// gradient op (the input's or the weight's shape) and empty for the convolution itself.
+struct ConvAttrs {
+  Dims stride = {1, 1};
+  Dims padding = {0, 0};
+  Dims dilation = {1, 1};
+  int64_t groups = 1;
+  Shape shape;
+  static constexpr auto fields() {
+    return std::make_tuple(key("stride", &ConvAttrs::stride), key("padding", &ConvAttrs::padding),
+                           key("dilation", &ConvAttrs::dilation), key("groups", &ConvAttrs::groups),
+                           key("shape", &ConvAttrs::shape));
+  }
+  bool operator==(const ConvAttrs&) const = default;
+};
+
+/// 2-D pooling windows over [N, C, H, W]; two entries (height, width) each.
+struct PoolAttrs {
+  Dims kernel = {1, 1};
+  Dims stride = {1, 1};
+  Dims padding = {0, 0};
+  Dims dilation = {1, 1};
+  bool ceil_mode = false;
+  static constexpr auto fields() {
+    return std::make_tuple(key("kernel", &PoolAttrs::kernel), key("stride", &PoolAttrs::stride),
+                           key("padding", &PoolAttrs::padding),
+                           key("dilation", &PoolAttrs::dilation),
+                           key("ceil_mode", &PoolAttrs::ceil_mode));
+  }
+  bool operator==(const PoolAttrs&) const = default;
+};
+
+using Attrs =
+    std::variant<NoAttrs, FullAttrs, ArangeAttrs, RandomAttrs, DTypeAttrs, ReduceAttrs, AxisAttrs,
+                 ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs, ConvAttrs, PoolAttrs>;
+
+/// Calls `visit(field)` for each field of `attrs`' active struct, with the field's value, in order.
+template <typename AnyAttrs, typename Visitor>
+void visit_fields(AnyAttrs& attrs, Visitor&& visit) {
+  std::visit(
+      [&](auto& active) {
+        std::apply([&](const auto&... field) { (visit(field, active.*(field.member)), ...); },
+                   std::remove_cvref_t<decltype(active)>::fields());
+      },
+      attrs);
+}
+
+/// Number of 64-bit slots the param fields of `attrs` take.
+size_t param_count(const Attrs& attrs);
+/// Appends the param fields as 64-bit slots, in field order.
+void append_params(const Attrs& attrs, std::vector<uint64_t>& slots);
+/// Sets the param fields from `param_count(attrs)` slots.
+void set_params(Attrs& attrs, std::span<const uint64_t> slots);
+/// "axes=[0, 1] keepdims=false".
+std::string attrs_str(const Attrs& attrs);
+
+}  // namespace dispatch
+}  // namespace remora

@@ -1,0 +1,41 @@
+#include "dispatch/decompositions.h"
+
+#include "dispatch/submit.h"
+
+namespace remora::dispatch {
+
+Decomposition find_decomposition(OpCode code) {
+  switch (code) {
+#define UNARY(...)
+#define BINARY(...)
+#define TERNARY(...)
+#define OP(...)
+#define FAST(number, name, inputs, attrs, rule, decomposition, ...) \
+  case OpCode::name:                                                \
+    return &(decomposition);
+#include "dispatch/ops.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef OP
+#undef FAST
+    default:
+      return nullptr;
+  }
+}
+
+Values decompose_softmax(std::span<const Value> inputs, const Attrs& attrs) {
+  const Value& x = inputs[0];
+  const int64_t axis = std::get<AxisAttrs>(attrs).axis;
+  if (x->spec().numel() == 0) return {x};  // nothing to normalise, and no maximum to subtract
+  const ReduceAttrs along{.axes = {axis}, .keepdims = true};
+  const auto op = [](OpCode code, std::initializer_list<Value> operands,
+                     Attrs op_attrs = NoAttrs{}) {
+    return submit(code, {operands.begin(), operands.size()}, std::move(op_attrs))[0];
+  };
+  const Value shifted = op(OpCode::sub, {x, op(OpCode::amax, {x}, along)});
+  const Value powers = op(OpCode::exp, {shifted});
+  return {op(OpCode::div, {powers, op(OpCode::sum, {powers}, along)})};
+}
+
+}  // namespace remora::dispatch

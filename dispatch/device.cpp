@@ -1,0 +1,109 @@
+#include "dispatch/device.h"
+
+#include <deque>
+
+#include "absl/synchronization/mutex.h"
+#include "dispatch/device_state.h"
+#include "dispatch/device_text.h"
+#include "dispatch/fork_guard.h"
+#include "dispatch/registry.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/window.h"
+
+namespace remora {
+namespace {
+
+int checked_index(std::string_view kind, int index) {
+  if (index >= 0) return index;
+  throw Error(absl::InvalidArgumentError(
+      str_cat("device ", kind, ": index ", index, " is negative; indexes start at 0")));
+}
+
+}  // namespace
+
+std::string_view backend_name(BackendKind kind) {
+  switch (kind) {
+#define BACKEND(number, enumerator, name, ...) \
+  case BackendKind::enumerator:                \
+    return #name;
+#include "dispatch/backends.def"
+#undef BACKEND
+  }
+  return "unknown";
+}
+
+Device Device::intern(dispatch::DeviceIdentity identity) {
+  struct Table {
+    absl::Mutex mutex;
+    std::deque<dispatch::DeviceIdentity> identities ABSL_GUARDED_BY(mutex);  // addresses stay
+  };
+  static Table& table = *new Table;  // lives as long as any Device, which may be static
+  const absl::MutexLock lock(&table.mutex);
+  for (const dispatch::DeviceIdentity& known : table.identities) {
+    if (known == identity) return Device(&known);
+  }
+  return Device(&table.identities.emplace_back(std::move(identity)));
+}
+
+Device Device::cpu(int index) {
+  return intern({BackendKind::kCpu, checked_index("cpu", index), {}, {}});
+}
+Device Device::cuda(int index) {
+  return intern({BackendKind::kCuda, checked_index("cuda", index), {}, {}});
+}
+Device Device::vulkan(int index) {
+  return intern({BackendKind::kVulkan, checked_index("vulkan", index), {}, {}});
+}
+
+Device Device::remote(std::string_view address, std::string_view inner) {
+  const bool is_unix = address.starts_with("unix:");
+  const std::string text =
+      str_cat(is_unix ? "remote+unix://" : "remote://", is_unix ? address.substr(5) : address,
+              inner.empty() ? "" : "/", inner);
+  return parse(text);
+}
+
+Device Device::parse(std::string_view text) {
+  return intern(value_or_throw(dispatch::parse_device(text)));
+}
+
+Device Device::default_device() { return value_or_throw(dispatch::registry().default_device()); }
+
+std::string Device::str() const { return dispatch::device_text(*identity_); }
+
+Device Device::autodiff() const {
+  Device device = *this;
+  device.autodiff_ = true;
+  return device;
+}
+
+Device Device::gradient_checkpointing() const {
+  if (!autodiff_) {
+    throw Error(absl::FailedPreconditionError(
+        str_cat("gradient_checkpointing: ", str(), " has no autodiff; call autodiff() first")));
+  }
+  Device device = *this;
+  device.checkpointing_ = Checkpointing::kBalanced;
+  return device;
+}
+
+Device Device::without_autodiff() const { return Device(identity_); }
+
+dispatch::DeviceState& Device::state() const {
+  return *value_or_throw(dispatch::registry().open(*this));
+}
+
+void Device::flush() const {
+  dispatch::throw_if_forked();
+  dispatch::Recorder::current().flush(state());
+}
+
+void Device::synchronize() const {
+  dispatch::throw_if_forked();
+  dispatch::DeviceState& device = state();
+  dispatch::Recorder::current().flush_all();
+  device.executor().wait_until_empty(device.queue());
+  throw_if_error(device.backend().synchronize());
+}
+
+}  // namespace remora

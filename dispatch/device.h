@@ -1,0 +1,100 @@
+// Device: where a tensor lives. A small opaque value; copying it is free. Making one opens nothing:
+// a device is opened, and a worker connected, at its first use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dispatch/error.h"
+
+namespace remora {
+
+enum class BackendKind : uint8_t {
+#define BACKEND(number, enumerator, ...) enumerator = (number),
+#include "dispatch/backends.def"
+#undef BACKEND
+};
+
+/// Which ops backward recomputes instead of keeping their results.
+enum class Checkpointing : uint8_t { kDisabled, kBalanced };
+
+namespace dispatch {
+
+class DeviceState;
+
+/// What identifies a piece of hardware. Interned: equal identities are the same object, for ever.
+struct DeviceIdentity {
+  BackendKind kind = BackendKind::kCpu;
+  int index = 0;
+  std::string endpoint = {};  // remote: "host:port" or "unix:/path"; empty: the default worker
+  std::string inner = {};  // remote: the worker's device text, "cpu:0"; empty: its default device
+  bool operator==(const DeviceIdentity&) const = default;
+};
+
+}  // namespace dispatch
+
+/// Text forms, case ignored: `cpu`, `cpu:1`, `cuda` (= `cuda:0`), `vulkan:0`,
+/// `remote://host:7070/cuda:0`, `remote://[::1]:7070/cpu`, `remote+unix:///run/remora.sock/cpu`
+/// (the last path segment is the device if it parses as one), `remote://host:7070` (that worker's
+/// default device), `remote` and `remote/cpu` (on the worker that REMORA_WORKERS names first),
+/// `capture:3`.
+class Device {
+ public:
+  /// Throws INVALID_ARGUMENT on a negative index.
+  static Device cpu(int index = 0);
+  static Device cuda(int index = 0);
+  static Device vulkan(int index = 0);
+  /// `address` is "host:port" or "unix:/path"; `inner` is the worker's device text, "" its default.
+  static Device remote(std::string_view address, std::string_view inner = "");
+  /// A text form. Throws INVALID_ARGUMENT saying what is allowed.
+  static Device parse(std::string_view text);
+  /// REMORA_DEVICE, else the first kind of backends.def with a usable device.
+  static Device default_device();
+
+  /// The text form; parses back to an equal device. The autodiff flag is not part of it.
+  std::string str() const;
+  BackendKind kind() const { return identity_->kind; }
+  int index() const { return identity_->index; }
+  bool is_remote() const { return kind() == BackendKind::kRemote; }
+
+  /// The same hardware with gradients tracked; checkpointing stays as it was, else Disabled.
+  /// Idempotent.
+  Device autodiff() const;
+  /// Selects Balanced checkpointing. Throws FAILED_PRECONDITION without autodiff.
+  Device gradient_checkpointing() const;
+  /// Removes autodiff and checkpointing. Idempotent.
+  Device without_autodiff() const;
+  bool has_autodiff() const { return autodiff_; }
+  Checkpointing checkpointing() const { return checkpointing_; }
+
+  /// Hardware identity: autodiff and checkpointing do not count.
+  bool operator==(const Device& other) const { return identity_ == other.identity_; }
+
+  const dispatch::DeviceIdentity& identity() const { return *identity_; }
+  /// The opened device; opens it at the first call. Throws when it cannot: NOT_FOUND for a device
+  /// that is not there, UNIMPLEMENTED for a backend not built in, UNAVAILABLE or UNAUTHENTICATED
+  /// for a worker.
+  dispatch::DeviceState& state() const;
+
+  /// Ends this thread's window on the device and hands it over.
+  void flush() const;
+  /// `flush`, then waits until the device has executed everything handed over so far by any thread.
+  /// Throws UNAVAILABLE when the device itself is gone.
+  void synchronize() const;
+
+ private:
+  explicit Device(const dispatch::DeviceIdentity* identity) : identity_(identity) {}
+  friend class dispatch::DeviceState;
+  static Device intern(dispatch::DeviceIdentity identity);
+
+  const dispatch::DeviceIdentity* identity_;
+  bool autodiff_ = false;
+  Checkpointing checkpointing_ = Checkpointing::kDisabled;
+};
+
+/// Text name of a kind: "cuda".
+std::string_view backend_name(BackendKind kind);
+
+}  // namespace remora

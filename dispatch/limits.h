@@ -1,0 +1,43 @@
+// The limits of dispatch: every queue, cache and size here is bounded, and the bounds stand here.
+// Constants only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace remora::dispatch {
+
+/// Axes of a tensor.
+inline constexpr int64_t kMaxRank = 16;
+/// Elements of a tensor; products of sizes are checked against it before any multiplication wraps.
+inline constexpr int64_t kMaxElements = int64_t{1} << 48;
+/// Inputs and outputs of one op.
+inline constexpr size_t kMaxOpInputs = 1024;
+inline constexpr size_t kMaxOpOutputs = 8;
+/// Entries of one list attribute.
+inline constexpr size_t kMaxAttrList = 64;
+
+/// Ops of one window; a window that reaches it ends. Outputs stay below 2^16, so that a value's
+/// index fits its id.
+inline constexpr size_t kMaxWindowOps = 8192;
+static_assert(kMaxWindowOps * kMaxOpOutputs <= (1u << 16));
+/// A cut is proposed no earlier than this many ops after the last end of a window.
+inline constexpr size_t kMinCutOps = 32;
+/// A cut is proposed where the top bits of the rolling hash are zero: once in 64 ops on average.
+inline constexpr int kCutHashBits = 6;
+/// A cut is proposed when the pending outputs of a window exceed this.
+inline constexpr int64_t kPendingOutputBytes = int64_t{64} << 20;
+/// Hashes of op sequences remembered per device by the cut policy.
+inline constexpr size_t kSeenSequences = 1 << 14;
+
+/// Plans kept per device.
+inline constexpr size_t kMaxPlans = 1024;
+/// Live sets (definitions) kept per op sequence.
+inline constexpr size_t kMaxLiveSets = 8;
+
+/// Windows recorded but not yet executed, per device, before a recording thread waits.
+inline constexpr size_t kMaxQueuedWindows = 64;
+/// Logical bytes of their outputs, likewise.
+inline constexpr int64_t kMaxQueuedBytes = int64_t{4} << 30;
+
+}  // namespace remora::dispatch

@@ -1,0 +1,60 @@
+// A caching allocator with a hard limit and exact accounting. Every backend takes its memory from
+// one. Thread-safe.
+//
+// Sizes are rounded to classes (powers of two and their halves) and freed blocks are kept per
+// class; when the limit is reached, cached blocks are given back before an allocation is refused.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace remora::dispatch {
+
+/// Where a pool's memory comes from: the host, a GPU.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  /// `bytes` of memory aligned to at least 64 bytes, or nullptr.
+  virtual void* allocate(int64_t bytes) = 0;
+  virtual void free(void* memory, int64_t bytes) = 0;
+};
+
+class MemoryPool {
+ public:
+  /// `name` is used in refusals: "cpu:0". The source must outlive the pool.
+  MemoryPool(std::string name, MemorySource& source, int64_t limit_bytes);
+  ~MemoryPool();
+
+  /// RESOURCE_EXHAUSTED names the device, the bytes asked for, in use and allowed.
+  absl::StatusOr<void*> allocate(int64_t bytes);
+  /// `bytes` as given to `allocate`.
+  void free(void* memory, int64_t bytes);
+  /// Counts memory that somebody else owns but that lives here (adopted host data).
+  absl::Status charge(int64_t bytes);
+  void uncharge(int64_t bytes);
+  /// Gives all cached blocks back to the source.
+  void trim();
+
+  int64_t live_bytes() const;
+  int64_t cached_bytes() const;
+  int64_t limit_bytes() const { return limit_bytes_; }
+
+ private:
+  void trim_locked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status refusal(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string name_;
+  MemorySource& source_;
+  const int64_t limit_bytes_;
+  mutable absl::Mutex mutex_;                                             // guards all below
+  std::map<int64_t, std::vector<void*>> cached_ ABSL_GUARDED_BY(mutex_);  // by class size
+  int64_t live_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t cached_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace remora::dispatch

@@ -1,0 +1,157 @@
+#include "dispatch/registry.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "dispatch/device_state.h"
+#include "dispatch/device_text.h"
+#include "dispatch/fork_guard.h"
+#include "dispatch/str_cat.h"
+
+namespace remora::dispatch {
+namespace {
+
+struct KindRow {
+  BackendKind kind;
+  int rank;  // in the default order; 0: never
+  const char* option;
+};
+
+constexpr KindRow kKinds[] = {
+#define BACKEND(number, enumerator, name, rank, option, ...) \
+  {BackendKind::enumerator, rank, #option},
+#include "dispatch/backends.def"
+#undef BACKEND
+};
+
+std::vector<KindRow> default_order() {
+  std::vector<KindRow> order;
+  std::ranges::copy_if(kKinds, std::back_inserter(order),
+                       [](const KindRow& row) { return row.rank > 0; });
+  std::ranges::sort(order, {}, &KindRow::rank);
+  return order;
+}
+
+const char* build_option(BackendKind kind) {
+  return std::ranges::find(kKinds, kind, &KindRow::kind)->option;
+}
+
+/// The kind's first device, if it may be a default.
+DeviceIdentity first_device(BackendKind kind) { return DeviceIdentity{.kind = kind}; }
+
+void say_once(const std::string& line) {
+  struct Said {
+    absl::Mutex mutex;
+    std::set<std::string> lines ABSL_GUARDED_BY(mutex);
+  };
+  static Said& said = *new Said;  // used until the process ends
+  const absl::MutexLock lock(&said.mutex);
+  if (said.lines.insert(line).second) std::fprintf(stderr, "remora: %s\n", line.c_str());
+}
+
+}  // namespace
+
+void Registry::add(BackendKind kind, BackendFactory factory) {
+  factories_.emplace_back(kind, std::move(factory));
+}
+
+bool Registry::has(BackendKind kind) const {
+  return std::ranges::any_of(factories_, [&](const auto& entry) { return entry.first == kind; });
+}
+
+std::string Registry::available() const {
+  std::string names;
+  for (const auto& [kind, factory] : factories_)
+    names += str_cat(names.empty() ? "" : ", ", backend_name(kind));
+  return names.empty() ? "none" : names;
+}
+
+absl::StatusOr<const BackendFactory*> Registry::factory(BackendKind kind) const {
+  for (const auto& [known, factory] : factories_) {
+    if (known == kind) return &factory;
+  }
+  return absl::UnimplementedError(str_cat("the ", backend_name(kind),
+                                          " backend is not in this build (", build_option(kind),
+                                          "); built in: ", available()));
+}
+
+absl::StatusOr<DeviceState*> Registry::open(const Device& device) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (const auto found = devices_.find(&device.identity()); found != devices_.end()) {
+      return found->second.get();
+    }
+  }
+  REMORA_ASSIGN_OR_RETURN(const BackendFactory* backend_factory, factory(device.kind()));
+  // Opened without the lock: connecting to a worker may take seconds. If two threads open one
+  // device at once, the first to finish is kept.
+  REMORA_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
+                          backend_factory->open(device.identity()));
+  auto state = std::make_unique<DeviceState>(device, std::move(backend));
+  const absl::MutexLock lock(&mutex_);
+  return devices_.try_emplace(&device.identity(), std::move(state)).first->second.get();
+}
+
+std::vector<DeviceState*> Registry::opened() const {
+  std::vector<DeviceState*> result;
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [identity, state] : devices_) result.push_back(state.get());
+  return result;
+}
+
+absl::StatusOr<Device> Registry::default_device() const {
+  if (const char* text = std::getenv("REMORA_DEVICE"); text != nullptr && *text != '\0') {
+    const auto in_variable = [&](const absl::Status& status) {
+      return absl::Status(status.code(),
+                          str_cat("REMORA_DEVICE=", text, ": ", std::string(status.message()),
+                                  "; available: ", available()));
+    };
+    const absl::StatusOr<DeviceIdentity> identity = parse_device(text);
+    if (!identity.ok()) return in_variable(identity.status());
+    const absl::StatusOr<const BackendFactory*> backend_factory = factory(identity->kind);
+    if (!backend_factory.ok()) return in_variable(backend_factory.status());
+    if (identity->kind != BackendKind::kRemote) {
+      const absl::StatusOr<int> count = (*backend_factory)->count();
+      if (!count.ok()) return in_variable(count.status());
+      if (identity->index >= *count) {
+        return in_variable(absl::NotFoundError(
+            str_cat("there is no such device; ", backend_name(identity->kind), " has ", *count)));
+      }
+    }
+    return Device::parse(text);
+  }
+  for (const KindRow& row : default_order()) {
+    if (!has(row.kind)) continue;
+    const BackendFactory& backend_factory = **factory(row.kind);
+    const absl::StatusOr<int> count = backend_factory.count();
+    if (!count.ok()) {
+      say_once(str_cat("skipping ", backend_name(row.kind), ": ",
+                       std::string(count.status().message())));
+      continue;
+    }
+    const DeviceIdentity identity = first_device(row.kind);
+    if (*count > 0 && backend_factory.may_be_default(identity))
+      return Device::parse(device_text(identity));
+  }
+  std::string options;
+  for (const KindRow& row : default_order())
+    options += str_cat(options.empty() ? "" : ", ", row.option);
+  return absl::UnimplementedError(str_cat("no usable device; built in: ", available(),
+                                          "; build with one of ", options,
+                                          " or set REMORA_DEVICE"));
+}
+
+Registry& registry() {
+  static Registry& instance = *[] {
+    auto* made =
+        new Registry;  // devices may be used until the process ends, so it is never destroyed
+    watch_forks();
+    register_backends(*made);
+    return made;
+  }();
+  return instance;
+}
+
+}  // namespace remora::dispatch

@@ -1,0 +1,118 @@
+#include "dispatch/submit.h"
+
+#include <atomic>
+
+#include "dispatch/decompositions.h"
+#include "dispatch/registry.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/transfer.h"
+
+namespace remora::dispatch {
+namespace {
+
+using Operands = absl::InlinedVector<Value, 4>;
+
+absl::Status unsupported(const OpInfo& info, DType dtype, DeviceState& device) {
+  return absl::UnimplementedError(
+      str_cat(info.name, ": ", dtype_name(dtype), " is not supported on ", device.device().str()));
+}
+
+/// True if the backend runs the op itself. Throws UNIMPLEMENTED if it can neither run nor expand
+/// it, or cannot hold a result.
+bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const Spec> outputs,
+               DeviceState& device) {
+  const DType dtype = op_dtype(info, inputs, outputs);
+  for (const Spec& output : outputs) {
+    if (!device.backend().supports(OpCode::full, output.dtype)) {
+      throw Error(unsupported(info, output.dtype, device));
+    }
+  }
+  if (device.backend().supports(info.code, dtype)) return true;
+  if (!info.fast) throw Error(unsupported(info, dtype, device));
+  return false;
+}
+
+Operands moved_to(DeviceState& device, std::span<const Value> inputs) {
+  Operands operands;
+  for (const Value& input : inputs) {
+    if (&input->device() == &device) {
+      operands.push_back(input);
+    } else {
+      operands.push_back(transfer(input, device.device()));
+      device.count_move();
+    }
+  }
+  return operands;
+}
+
+std::atomic<uint64_t>& process_seed() {
+  static std::atomic<uint64_t> seed{0};
+  return seed;
+}
+
+}  // namespace
+
+DeviceState& route(std::span<const Value> inputs) {
+  for (const Value& input : inputs) {
+    if (is_float(input->spec().dtype)) return input->device();
+  }
+  return inputs.front()->device();
+}
+
+Values submit(OpCode code, std::span<const Value> inputs, Attrs attrs, const Device* device) {
+  const OpInfo& info = op_info(code);
+
+  // 1 route
+  if (inputs.empty() && device == nullptr) {
+    throw Error(absl::InvalidArgumentError(str_cat(info.name, ": no operand and no device")));
+  }
+  DeviceState& target = inputs.empty() ? device->state() : route(inputs);
+
+  // 2 infer
+  absl::InlinedVector<Spec, 4> specs;
+  for (const Value& input : inputs) specs.push_back(input->spec());
+  const Specs outputs = value_or_throw(infer(info, specs, attrs));
+
+  // 3 support
+  const bool native = is_native(info, specs, outputs, target);
+  const Operands operands = moved_to(target, inputs);
+  if (!native) {
+    const CallScope scope;
+    return find_decomposition(code)(operands, attrs);
+  }
+
+  // 4 record
+  return Recorder::current().record(target, info, operands, attrs, outputs);
+}
+
+Value submit_random(OpCode code, const Spec& spec, const Device& device) {
+  const OpInfo& info = op_info(code);
+  RandomAttrs attrs{.dtype = spec.dtype, .shape = spec.shape};
+  const Specs outputs = value_or_throw(infer(info, {}, attrs));
+  DeviceState& target = device.state();
+  is_native(info, {}, outputs, target);
+  // Four 32-bit words an offset; an f64 takes two of them.
+  const int64_t words = spec.numel() * (spec.dtype == DType::kF64 ? 2 : 1);
+  return Recorder::current().record_random(target, info, std::move(attrs), outputs[0],
+                                           static_cast<uint64_t>((words + 3) / 4));
+}
+
+Values invoke(std::string_view name, std::span<const Value> inputs, Attrs attrs,
+              const Device* device) {
+  const OpInfo* info = find_op(name);
+  if (info == nullptr)
+    throw Error(absl::NotFoundError(str_cat("no operation is called '", name, "'")));
+  return submit(info->code, inputs, std::move(attrs), device);
+}
+
+void manual_seed(uint64_t seed) {
+  process_seed().store(seed, std::memory_order_relaxed);
+  for (DeviceState* device : registry().opened()) {
+    const absl::MutexLock lock(&device->record_mutex_);
+    device->generator_ = {seed, 0};
+  }
+}
+
+uint64_t initial_seed() { return process_seed().load(std::memory_order_relaxed); }
+
+}  // namespace remora::dispatch

@@ -1,0 +1,111 @@
+#include "dispatch/transfer.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "dispatch/error.h"
+#include "dispatch/fork_guard.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/window.h"
+
+namespace remora::dispatch {
+namespace {
+
+/// Ends what `value` waits for, of whatever thread, and this thread's window on its device.
+void end_windows_before(const Value& value) {
+  throw_if_forked();
+  Recorder::end_window_of(value);
+  Recorder::current().end_window(value->device());
+}
+
+void settle(const Value& value, absl::StatusOr<Buffer> buffer) {
+  if (buffer.ok()) {
+    value->fulfil(*std::move(buffer));
+  } else {
+    value->poison(buffer.status());
+  }
+  value->device().executor().wake();
+}
+
+/// Runs on the source's executor: copies directly where the backend can, else through host memory.
+void start_copy(const Value& source, const Value& target) {
+  if (!source->settled()) return settle(target, absl::CancelledError("the device was closed"));
+  if (source->poisoned()) return settle(target, source->error());
+  Backend& from = source->device().backend();
+  Backend& to = target->device().backend();
+  if (source->device().device().kind() == target->device().device().kind()) {
+    absl::StatusOr<Buffer> buffer = to.copy_from(from, source->buffer(), target->id());
+    if (!absl::IsUnimplemented(buffer.status())) return settle(target, std::move(buffer));
+  }
+  from.download(source->buffer(), [target](absl::StatusOr<HostData> data) {
+    if (!data.ok()) return settle(target, data.status());
+    settle(target, target->device().backend().upload(target->id(), *std::move(data)));
+  });
+}
+
+}  // namespace
+
+Value upload(const Device& device, HostData data) {
+  throw_if_forked();
+  DeviceState& state = device.state();
+  if (!state.backend().supports(OpCode::full, data.spec.dtype)) {
+    throw Error(absl::UnimplementedError(
+        str_cat(dtype_name(data.spec.dtype), " is not supported on ", device.str())));
+  }
+  const ValueId id(next_window_number(), 0);
+  Value value = Value::make(id, data.spec, &state);
+  value->fulfil(value_or_throw(state.backend().upload(id, std::move(data))));
+  return value;
+}
+
+void read_async(const Value& value, ReadCallback done) {
+  end_windows_before(value);
+  DeviceState& device = value->device();
+  device.executor().push(device.queue(), ReadTask{value, std::move(done)});
+  device.executor().kick();
+}
+
+HostData read(const Value& value) {
+  struct Answer {
+    absl::Mutex mutex;
+    absl::StatusOr<HostData> data ABSL_GUARDED_BY(mutex) = absl::UnknownError("not answered");
+    std::atomic<bool> there{false};
+  };
+  end_windows_before(value);
+  DeviceState& device = value->device();
+  Executor& executor = device.executor();
+  auto answer = std::make_shared<Answer>();
+  executor.push(device.queue(), ReadTask{value, [answer, &executor](absl::StatusOr<HostData> data) {
+                                           {
+                                             const absl::MutexLock lock(&answer->mutex);
+                                             answer->data = std::move(data);
+                                           }
+                                           answer->there.store(true, std::memory_order_release);
+                                           executor.wake();
+                                         }});
+  Recorder::current().flush_all_but(device);
+  executor.run_until([&] { return answer->there.load(std::memory_order_acquire); });
+  const absl::MutexLock lock(&answer->mutex);
+  return value_or_throw(std::move(answer->data));
+}
+
+Value transfer(const Value& value, const Device& device) {
+  DeviceState& target_device = device.state();
+  if (&target_device == &value->device()) return value;
+  if (!target_device.backend().supports(OpCode::full, value->spec().dtype)) {
+    throw Error(absl::UnimplementedError(
+        str_cat("to: ", dtype_name(value->spec().dtype), " is not supported on ", device.str())));
+  }
+  end_windows_before(value);
+  Recorder::current().flush(target_device);
+  Value target = Value::make(ValueId(next_window_number(), 0), value->spec(), &target_device);
+  DeviceState& source_device = value->device();
+  source_device.executor().push(source_device.queue(),
+                                CallTask{value, [value, target] { start_copy(value, target); }});
+  source_device.executor().kick();
+  return target;
+}
+
+}  // namespace remora::dispatch

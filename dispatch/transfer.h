@@ -1,0 +1,26 @@
+// Moving bytes: from the host to a device, from a device to the host, between devices. Reads wait;
+// the rest does not.
+#pragma once
+
+#include "dispatch/device.h"
+#include "dispatch/device_state.h"
+#include "dispatch/value.h"
+
+namespace remora::dispatch {
+
+/// A value on `device` of these bytes. Does not wait and does not end a window. Throws
+/// RESOURCE_EXHAUSTED where a local device has no room; a worker's refusal shows at the first read.
+Value upload(const Device& device, HostData data);
+
+/// Ends the windows that `value` depends on and asks for its bytes; `done` is called once, on any
+/// thread.
+void read_async(const Value& value, ReadCallback done);
+
+/// Waits for the bytes. Throws what poisoned the value, or UNAVAILABLE when its worker is gone.
+HostData read(const Value& value);
+
+/// The value on another device. Same device: the value itself. A hard end on both devices; does not
+/// wait.
+Value transfer(const Value& value, const Device& device);
+
+}  // namespace remora::dispatch
