@@ -1,0 +1,63 @@
+#include "kernels/cpu/strided.h"
+
+namespace remora::cpu {
+namespace {
+
+constexpr double kArgmaxNs = 1.5;
+
+/// The lowest index of the largest element; NaN is larger than all numbers.
+template <typename T>
+int64_t argmax_of(const T* x, int64_t stride, int64_t count) {
+  int64_t best = 0;
+  T largest = x[0];
+  for (int64_t i = 1; i < count && largest == largest; ++i) {
+    const T value = x[i * stride];
+    if (value > largest || value != value) {
+      largest = value;
+      best = i;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+namespace kernels {
+
+absl::Status argmax(const KernelCall& call) {
+  const auto axis = static_cast<size_t>(call.attributes<dispatch::ArgReduceAttrs>().axis);
+  const TensorView& in = call.in(0);
+  LoopNest<1> kept;
+  kept.push(1, {});
+  for (size_t i = 0; i < in.sizes.size(); ++i) {
+    if (i != axis) kept.push(in.sizes[i], {in.strides[i]});
+  }
+  // A rank-0 tensor has no axis: its maximum is its one element.
+  const int64_t count = in.sizes.empty() ? 1 : in.sizes[axis];
+  const int64_t stride = in.sizes.empty() ? 0 : in.strides[axis];
+  const int64_t kept_stride = kept.inner_strides()[0];
+  auto* out = call.out().as<int64_t>();
+  if (count == 0) {
+    std::fill_n(out, kept.numel, 0);
+    return absl::OkStatus();
+  }
+  return with_type(in.dtype, [&]<typename T>() {
+    const int64_t per_block = std::max<int64_t>(1, kElementBlock / count);
+    const int64_t blocks = (kept.numel + per_block - 1) / per_block;
+    const double cost = static_cast<double>(kept.numel) * static_cast<double>(count) * kArgmaxNs;
+    call.parallel_for(blocks, cost, [&](int64_t block, int) {
+      const int64_t end = std::min(kept.numel, (block + 1) * per_block);
+      for_rows(kept, block * per_block, end,
+               [&](const auto& offsets, int64_t position, int64_t rows) {
+                 for (int64_t i = 0; i < rows; ++i) {
+                   out[position + i] =
+                       argmax_of(in.as<const T>() + offsets[0] + i * kept_stride, stride, count);
+                 }
+               });
+    });
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace kernels
+}  // namespace remora::cpu

@@ -1,0 +1,35 @@
+#include "kernels/cpu/elementwise.h"
+
+#define BINARY(...)
+#define TERNARY(...)
+#define OP(...)
+#define FAST(...)
+
+namespace remora::cpu {
+namespace {
+
+#define UNARY(number, name, expression, dtypes, result, doc) \
+  struct name##_expression {                                 \
+    template <typename T>                                    \
+    static auto apply(T x) {                                 \
+      return expression;                                     \
+    }                                                        \
+  };                                                         \
+  template <typename T>                                      \
+  using name##_loop = UnaryLoop<name##_expression, T, Result::result>;
+#include "dispatch/ops.def"
+#undef UNARY
+
+}  // namespace
+
+namespace kernels {
+
+#define UNARY(number, name, expression, dtypes, result, doc)                       \
+  absl::Status name(const KernelCall& call) {                                      \
+    return run_elementwise<name##_loop, dispatch::dtypes>(call, call.in(0).dtype); \
+  }
+#include "dispatch/ops.def"
+#undef UNARY
+
+}  // namespace kernels
+}  // namespace remora::cpu

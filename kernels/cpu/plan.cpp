@@ -1,0 +1,259 @@
+#include "kernels/cpu/plan.h"
+
+#include <algorithm>
+
+#include "dispatch/error.h"
+#include "dispatch/str_cat.h"
+#include "kernels/cpu/views.h"
+
+namespace remora::cpu {
+
+using dispatch::GraphOp;
+using dispatch::Position;
+
+namespace {
+
+/// The storage an element lies in, from the device's own buffers.
+std::byte* first_element(const dispatch::Buffer& buffer) {
+  const auto& storage = static_cast<const CpuStorage&>(*buffer.storage);
+  return storage.data() + buffer.offset * dtype_size(buffer.spec.dtype);
+}
+
+absl::InlinedVector<Spec, 4> input_specs(const dispatch::Graph& graph, const GraphOp& op) {
+  absl::InlinedVector<Spec, 4> specs;
+  for (const Position position : op.inputs) specs.push_back(graph.spec(position));
+  return specs;
+}
+
+std::span<const Spec> output_specs(const dispatch::Graph& graph, const GraphOp& op) {
+  return std::span(graph.outputs).subspan(op.first_output, static_cast<size_t>(op.info->outputs));
+}
+
+absl::Status check_dtype(const GraphOp& op, const Spec& spec) {
+  if (is_supported(spec.dtype)) return absl::OkStatus();
+  return absl::UnimplementedError(str_cat(op.info->name, ": the cpu backend has no kernels for ",
+                                          dtype_name(spec.dtype),
+                                          "; it computes in f32, i64 and bool"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuPlan>> CpuPlan::prepare(dispatch::GraphPtr graph,
+                                                          const dispatch::LiveSet& live,
+                                                          int threads) {
+  std::unique_ptr<CpuPlan> plan(new CpuPlan(std::move(graph), live));  // the constructor is private
+  REMORA_RETURN_IF_ERROR(plan->add_steps());
+  plan->plan_lifetimes(threads);
+  return plan;
+}
+
+absl::Status CpuPlan::add_steps() {
+  if (live_.size() != graph_->outputs.size()) {
+    return absl::InvalidArgumentError(str_cat("prepare: the live set has ", live_.size(),
+                                              " entries for ", graph_->outputs.size(), " outputs"));
+  }
+  for (const Spec& spec : graph_->outputs)
+    output_strides_.push_back(contiguous_strides(spec.shape));
+  steps_.reserve(graph_->ops.size());
+  for (const GraphOp& op : graph_->ops) {
+    const auto inputs = input_specs(*graph_, op);
+    const auto outputs = output_specs(*graph_, op);
+    for (const Spec& spec : inputs) REMORA_RETURN_IF_ERROR(check_dtype(op, spec));
+    for (const Spec& spec : outputs) REMORA_RETURN_IF_ERROR(check_dtype(op, spec));
+    if (const auto* slice = std::get_if<dispatch::SliceAttrs>(&op.attrs)) {
+      REMORA_RETURN_IF_ERROR(check_slice_fits(op.info->name, *slice, inputs[0].shape));
+    }
+    Step step;
+    step.kernel = find_kernel(op.info->code);
+    step.op = &op;
+    step.attrs = op.attrs;
+    step.is_view = is_view_op(*op.info, inputs, outputs);
+    steps_.push_back(std::move(step));
+  }
+  inputs_.resize(graph_->inputs.size());
+  outputs_.resize(graph_->outputs.size());
+  return absl::OkStatus();
+}
+
+/// A view holds its operand's storage, so a storage lives as long as its last view.
+/// Where only the run can tell whether a reshape is a view or a copy, both are counted.
+void CpuPlan::plan_lifetimes(int threads) {
+  constexpr uint32_t kNone = ~0u;
+  const size_t count = graph_->outputs.size();
+  std::vector<uint32_t> last_use(count), operand_of_view(count, kNone);
+  std::vector<bool> contiguous(count, true);
+  std::vector<int64_t> own_bytes(count);
+  for (uint32_t index = 0; index < steps_.size(); ++index) {
+    const Step& step = steps_[index];
+    for (const Position position : step.op->inputs) {
+      if (!position.is_external()) last_use[position.index()] = index;
+    }
+    for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k) {
+      const uint32_t output = step.op->first_output + k;
+      last_use[output] = index;
+      own_bytes[output] = graph_->outputs[output].byte_size();
+      if (!step.is_view) continue;
+      const Position operand = step.op->inputs[0];
+      if (!operand.is_external()) operand_of_view[output] = operand.index();
+      const bool known = !operand.is_external() && contiguous[operand.index()];
+      const bool reshape = step.op->info->code == dispatch::OpCode::reshape;
+      contiguous[output] = known && reshape;
+      if (!reshape || known) own_bytes[output] = 0;
+    }
+  }
+  for (uint32_t output = 0; output < count; ++output) {
+    if (live_[output]) {
+      last_use[output] = kNone;
+    } else {
+      steps_[last_use[output]].releases.push_back(output);
+    }
+  }
+  // Backwards, so that a view of a view reaches the first storage.
+  std::vector<uint32_t> storage_end = last_use;
+  for (size_t output = count; output-- > 0;) {
+    const uint32_t operand = operand_of_view[output];
+    if (operand != kNone)
+      storage_end[operand] = std::max(storage_end[operand], storage_end[output]);
+  }
+  std::vector<std::vector<uint32_t>> ending(steps_.size());
+  for (uint32_t output = 0; output < count; ++output) {
+    if (storage_end[output] != kNone) ending[storage_end[output]].push_back(output);
+  }
+  int64_t bytes = 0;
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    const GraphOp& op = *steps_[index].op;
+    for (uint32_t k = 0; k < static_cast<uint32_t>(op.info->outputs); ++k)
+      bytes += own_bytes[op.first_output + k];
+    peak_bytes_ = std::max(peak_bytes_, bytes + scratch_bound(steps_[index], contiguous, threads));
+    for (const uint32_t output : ending[index]) bytes -= own_bytes[output];
+  }
+}
+
+/// Scratch memory of a step, copies of operands that may turn out to be strided included.
+int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contiguous,
+                               int threads) const {
+  const auto inputs = input_specs(*graph_, *step.op);
+  int64_t bytes =
+      scratch_bytes(*step.op->info, inputs, output_specs(*graph_, *step.op), step.attrs, threads);
+  if (!packs_operands(*step.op->info)) return bytes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Position position = step.op->inputs[i];
+    if (position.is_external() || !contiguous[position.index()]) bytes += inputs[i].byte_size();
+  }
+  return bytes;
+}
+
+CpuPlan::Slot& CpuPlan::slot(Position position) {
+  return position.is_external() ? inputs_[position.index()] : outputs_[position.index()];
+}
+
+TensorView CpuPlan::view_of(Position position) {
+  const Slot& value = slot(position);
+  const Spec& spec = graph_->spec(position);
+  return {value.data, spec.dtype, spec.shape.sizes(), value.strides};
+}
+
+absl::Status CpuPlan::bind_inputs(const dispatch::RunRequest& request) {
+  if (request.inputs.size() != inputs_.size() || request.params.size() != graph_->params) {
+    return absl::InternalError(str_cat("run: ", request.inputs.size(), " inputs and ",
+                                       request.params.size(), " params for a graph of ",
+                                       inputs_.size(), " and ", graph_->params));
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const dispatch::Buffer& buffer = request.inputs[i];
+    if (buffer.storage == nullptr || !(buffer.spec == graph_->inputs[i])) {
+      return absl::InternalError(str_cat("run: input ", i, " is ", buffer.spec.str(),
+                                         " where the graph has ", graph_->inputs[i].str()));
+    }
+    inputs_[i].storage = buffer.storage;
+    inputs_[i].data = first_element(buffer);
+    inputs_[i].strides = buffer.strides;
+  }
+  return absl::OkStatus();
+}
+
+void CpuPlan::clear_slots() {
+  for (Slot& value : inputs_) value.storage.reset();
+  for (Slot& value : outputs_) value.storage.reset();
+}
+
+bool CpuPlan::run_view(Step& step, absl::Status& failure) {
+  const Position operand = step.op->inputs[0];
+  const uint32_t output = step.op->first_output;
+  const Spec& spec = graph_->outputs[output];
+  View view;
+  if (!make_view(step.op->info->code, step.attrs, view_of(operand), spec.shape.sizes(), view,
+                 failure)) {
+    return false;
+  }
+  const Slot& source = slot(operand);
+  Slot& target = outputs_[output];
+  target.storage = source.storage;
+  target.data = source.data + view.offset * dtype_size(spec.dtype);
+  target.strides = std::move(view.strides);
+  return true;
+}
+
+absl::Status CpuPlan::run_kernel(Step& step, const std::shared_ptr<DeviceMemory>& memory,
+                                 ThreadPool& threads) {
+  input_views_.clear();
+  output_views_.clear();
+  for (const Position position : step.op->inputs) input_views_.push_back(view_of(position));
+  for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k) {
+    const uint32_t output = step.op->first_output + k;
+    const Spec& spec = graph_->outputs[output];
+    REMORA_ASSIGN_OR_RETURN(auto storage, CpuStorage::allocate(memory, spec.byte_size()));
+    Slot& value = outputs_[output];
+    value.data = storage->data();
+    value.storage = std::move(storage);
+    value.strides = output_strides_[output];
+    output_views_.push_back({value.data, spec.dtype, spec.shape.sizes(), output_strides_[output]});
+  }
+  return step.kernel(KernelCall{input_views_, output_views_, step.attrs, threads, memory->pool});
+}
+
+dispatch::RunResult CpuPlan::run(const std::shared_ptr<DeviceMemory>& memory, ThreadPool& threads,
+                                 const dispatch::RunRequest& request) {
+  dispatch::RunResult result;
+  result.status = bind_inputs(request);
+  for (uint32_t index = 0; index < steps_.size() && result.status.ok(); ++index) {
+    Step& step = steps_[index];
+    if (step.op->params > 0) {
+      dispatch::set_params(step.attrs,
+                           request.params.subspan(step.op->first_param, step.op->params));
+    }
+    absl::Status failure;
+    if (!step.is_view || !run_view(step, failure)) failure = run_kernel(step, memory, threads);
+    if (absl::IsResourceExhausted(failure)) {
+      result.status = absl::ResourceExhaustedError(
+          str_cat(step.op->info->name, ": ", std::string(failure.message())));
+      break;
+    }
+    if (!failure.ok()) result.failures.push_back({index, std::move(failure)});
+    for (const uint32_t output : step.releases) outputs_[output].storage.reset();
+  }
+  if (result.status.ok()) {
+    result.outputs = take_outputs();
+  } else {
+    result.failures.clear();
+  }
+  clear_slots();
+  return result;
+}
+
+std::vector<dispatch::Buffer> CpuPlan::take_outputs() {
+  std::vector<dispatch::Buffer> buffers(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!live_[i]) continue;
+    Slot& value = outputs_[i];
+    const Spec& spec = graph_->outputs[i];
+    const std::byte* begin = static_cast<const CpuStorage&>(*value.storage).data();
+    buffers[i].spec = spec;
+    buffers[i].offset = value.data == nullptr ? 0 : (value.data - begin) / dtype_size(spec.dtype);
+    buffers[i].strides = value.strides;
+    buffers[i].storage = std::move(value.storage);
+  }
+  return buffers;
+}
+
+}  // namespace remora::cpu

@@ -1,0 +1,224 @@
+#include "kernels/cpu/reduce.h"
+
+#include <limits>
+
+#include "dispatch/error.h"
+#include "kernels/cpu/elementwise.h"
+
+namespace remora::cpu {
+namespace {
+
+constexpr double kReduceNs = 0.4;
+constexpr int64_t kLanes = 8;
+
+struct SumFloat {
+  using Stored = float;
+  using Accumulator = double;
+  static constexpr double kIdentity = 0.0;
+  static double load(float x) { return static_cast<double>(x); }
+  static double combine(double a, double b) { return a + b; }
+  static float finish(double a) { return static_cast<float>(a); }
+};
+
+struct SumInteger {
+  using Stored = int64_t;
+  using Accumulator = uint64_t;  // wraps
+  static constexpr uint64_t kIdentity = 0;
+  static uint64_t load(int64_t x) { return static_cast<uint64_t>(x); }
+  static uint64_t combine(uint64_t a, uint64_t b) { return a + b; }
+  static int64_t finish(uint64_t a) { return static_cast<int64_t>(a); }
+};
+
+template <typename T>
+struct Maximum {
+  using Stored = T;
+  using Accumulator = T;
+  static constexpr T kIdentity = std::numeric_limits<T>::has_infinity
+                                     ? -std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::lowest();
+  static T load(T x) { return x; }
+  static T combine(T a, T b) { return r_max(a, b); }
+  static T finish(T a) { return a; }
+};
+
+/// A reduction seen as loops: over the outputs and over the reduced elements of one output.
+struct Reduction {
+  LoopNest<1> kept;     // row-major order of the outputs
+  LoopNest<1> reduced;  // the order of combination
+  bool inner_reduced = false;
+
+  static Reduction of(const TensorView& view, const Dims& axes) {
+    Reduction reduction;
+    reduction.kept.push(1, {});
+    reduction.reduced.push(1, {});
+    size_t next = 0;
+    for (int64_t axis = 0; axis < view.rank(); ++axis) {
+      const bool is_reduced = next < axes.size() && axes[next] == axis;
+      if (is_reduced) ++next;
+      (is_reduced ? reduction.reduced : reduction.kept).push(view.size(axis), {view.stride(axis)});
+      if (view.size(axis) != 1) reduction.inner_reduced = is_reduced;
+    }
+    return reduction;
+  }
+  int64_t chunk() const { return inner_reduced ? kReduceChunk : kReduceRows; }
+  int64_t chunks() const { return std::max<int64_t>(1, (reduced.numel + chunk() - 1) / chunk()); }
+};
+
+/// Reduces one chunk of one output; `x` is the output's first element.
+template <typename Op>
+typename Op::Accumulator reduce_chunk(const typename Op::Stored* x, const LoopNest<1>& reduced,
+                                      int64_t begin, int64_t end) {
+  using Accumulator = typename Op::Accumulator;
+  Accumulator lanes[kLanes];
+  std::fill_n(lanes, kLanes, Op::kIdentity);
+  const int64_t stride = reduced.inner_strides()[0];
+  for_rows(reduced, begin, end, [&](const auto& offsets, int64_t position, int64_t count) {
+    const typename Op::Stored* row = x + offsets[0];
+    const auto add = [&](int64_t i) {
+      Accumulator& lane = lanes[(position - begin + i) % kLanes];
+      lane = Op::combine(lane, Op::load(row[i * stride]));
+    };
+    int64_t i = 0;
+    for (; i < count && (position - begin + i) % kLanes != 0; ++i) add(i);
+    if (stride == 1) {
+      for (; i + kLanes <= count; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane) {
+          lanes[lane] = Op::combine(lanes[lane], Op::load(row[i + lane]));
+        }
+      }
+    }
+    for (; i < count; ++i) add(i);
+  });
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t lane = 0; lane < width; ++lane) {
+      lanes[lane] = Op::combine(lanes[lane], lanes[lane + width]);
+    }
+  }
+  return lanes[0];
+}
+
+/// Reduces one chunk of `count` outputs that lie `stride` apart; `x` is the first one's first
+/// element.
+template <typename Op>
+void reduce_rows(const typename Op::Stored* x, int64_t stride, int64_t count,
+                 const LoopNest<1>& reduced, int64_t begin, int64_t end,
+                 typename Op::Accumulator* __restrict out) {
+  std::fill_n(out, count, Op::kIdentity);
+  const int64_t row_stride = reduced.inner_strides()[0];
+  for_rows(reduced, begin, end, [&](const auto& offsets, int64_t, int64_t rows) {
+    const typename Op::Stored* __restrict row = x + offsets[0];
+    int64_t r = 0;
+    if (stride == 1) {
+      // Four rows at a time load and store each accumulator once; the order is that of one by one.
+      for (; r + 4 <= rows; r += 4, row += 4 * row_stride) {
+        for (int64_t j = 0; j < count; ++j) {
+          auto sum = Op::combine(out[j], Op::load(row[j]));
+          sum = Op::combine(sum, Op::load(row[row_stride + j]));
+          sum = Op::combine(sum, Op::load(row[2 * row_stride + j]));
+          out[j] = Op::combine(sum, Op::load(row[3 * row_stride + j]));
+        }
+      }
+    }
+    for (; r < rows; ++r, row += row_stride) {
+      for (int64_t j = 0; j < count; ++j) out[j] = Op::combine(out[j], Op::load(row[j * stride]));
+    }
+  });
+}
+
+/// Computes the partial result of one chunk for outputs [first, first + count), which share all
+/// kept axes but the innermost.
+template <typename Op>
+void reduce_outputs(const Reduction& shape, const typename Op::Stored* x, int64_t first,
+                    int64_t count, int64_t chunk, typename Op::Accumulator* out) {
+  const int64_t begin = chunk * shape.chunk();
+  const int64_t end = std::min(shape.reduced.numel, begin + shape.chunk());
+  const int64_t stride = shape.kept.inner_strides()[0];
+  const typename Op::Stored* base = x + offsets_at(shape.kept, first)[0];
+  if (!shape.inner_reduced)
+    return reduce_rows<Op>(base, stride, count, shape.reduced, begin, end, out);
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = reduce_chunk<Op>(base + i * stride, shape.reduced, begin, end);
+  }
+}
+
+/// Tiles of outputs along the innermost kept axis.
+struct Tiles {
+  int64_t inner, width, per_row, count;
+  explicit Tiles(const LoopNest<1>& kept)
+      : inner(kept.inner_size()),
+        width(std::min(inner, kReduceTile)),
+        per_row((inner + width - 1) / width),
+        count(kept.numel / inner * per_row) {}
+  int64_t first(int64_t tile) const { return tile / per_row * inner + tile % per_row * width; }
+  int64_t size(int64_t tile) const { return std::min(width, inner - tile % per_row * width); }
+};
+
+template <typename Op>
+absl::Status reduce(const KernelCall& call) {
+  using Accumulator = typename Op::Accumulator;
+  const Reduction shape = Reduction::of(call.in(0), call.attributes<dispatch::ReduceAttrs>().axes);
+  if (shape.kept.numel == 0) return absl::OkStatus();
+  const auto* x = call.in(0).as<const typename Op::Stored>();
+  auto* out = call.out().as<typename Op::Stored>();
+  const Tiles tiles(shape.kept);
+  const int64_t chunks = shape.chunks();
+  const int64_t outputs = shape.kept.numel;
+  Scratch scratch;
+  if (chunks > 1) {
+    REMORA_ASSIGN_OR_RETURN(
+        scratch, call.scratch(outputs * chunks * static_cast<int64_t>(sizeof(Accumulator))));
+  }
+  auto* partials = scratch.as<Accumulator>();  // by chunk, then output
+
+  const int64_t unit_work =
+      std::max<int64_t>(1, tiles.width * std::min(shape.reduced.numel, shape.chunk()));
+  const int64_t units = tiles.count * chunks;
+  const int64_t per_block = std::max<int64_t>(1, kElementBlock / unit_work);
+  const double cost =
+      static_cast<double>(outputs) * static_cast<double>(shape.reduced.numel) * kReduceNs;
+  call.parallel_for((units + per_block - 1) / per_block, cost, [&](int64_t block, int) {
+    Accumulator tile_result[kReduceTile];
+    for (int64_t unit = block * per_block; unit < std::min(units, (block + 1) * per_block);
+         ++unit) {
+      const int64_t tile = unit % tiles.count;
+      const int64_t chunk = unit / tiles.count;
+      const int64_t first = tiles.first(tile);
+      const int64_t count = tiles.size(tile);
+      Accumulator* result = chunks > 1 ? partials + chunk * outputs + first : tile_result;
+      reduce_outputs<Op>(shape, x, first, count, chunk, result);
+      if (chunks == 1) std::transform(result, result + count, out + first, Op::finish);
+    }
+  });
+  if (chunks == 1) return absl::OkStatus();
+  for (int64_t output = 0; output < outputs; ++output) {
+    Accumulator total = partials[output];
+    for (int64_t chunk = 1; chunk < chunks; ++chunk) {
+      total = Op::combine(total, partials[chunk * outputs + output]);
+    }
+    out[output] = Op::finish(total);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int64_t reduce_scratch_bytes(int64_t input_elements, int64_t output_elements) {
+  if (output_elements == 0) return 0;
+  const int64_t reduced = input_elements / output_elements;
+  if (reduced <= kReduceRows) return 0;
+  return output_elements * ((reduced + kReduceRows - 1) / kReduceRows) *
+         static_cast<int64_t>(sizeof(double));
+}
+
+namespace kernels {
+
+absl::Status sum(const KernelCall& call) {
+  return call.in(0).dtype == DType::kI64 ? reduce<SumInteger>(call) : reduce<SumFloat>(call);
+}
+
+absl::Status amax(const KernelCall& call) {
+  return with_type(call.in(0).dtype, [&]<typename T>() { return reduce<Maximum<T>>(call); });
+}
+
+}  // namespace kernels
+}  // namespace remora::cpu

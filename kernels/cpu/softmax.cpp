@@ -1,0 +1,104 @@
+#include "dispatch/error.h"
+#include "kernels/cpu/elementwise.h"
+
+namespace remora::cpu {
+namespace {
+
+constexpr double kSoftmaxNs = 2.5;
+constexpr int64_t kLanes = 8;
+constexpr int64_t kColumns = 64;
+
+/// Sum in f64 over eight accumulators, then their tree.
+double sum_row(const float* x, int64_t count) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(x[i + lane]);
+  }
+  for (int64_t lane = 0; i < count; ++i, ++lane) lanes[lane] += static_cast<double>(x[i]);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
+/// Eight running maxima; NaN propagates.
+float max_row(const float* x, int64_t count) {
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = r_max(lanes[lane], x[i + lane]);
+  }
+  for (; i < count; ++i) lanes[0] = r_max(lanes[0], x[i]);
+  for (int64_t lane = 1; lane < kLanes; ++lane) lanes[0] = r_max(lanes[0], lanes[lane]);
+  return lanes[0];
+}
+
+void softmax_row(const float* __restrict x, float* __restrict out, int64_t count) {
+  const float maximum = max_row(x, count);
+  for (int64_t i = 0; i < count; ++i) out[i] = r_exp(x[i] - maximum);
+  const auto sum = static_cast<float>(sum_row(out, count));
+  for (int64_t i = 0; i < count; ++i) out[i] /= sum;
+}
+
+/// `width` <= kColumns neighbouring columns of a [count, stride] plane.
+void softmax_columns(const float* __restrict x, float* __restrict out, int64_t count,
+                     int64_t stride, int64_t width) {
+  float maximum[kColumns];
+  double sum[kColumns] = {};
+  std::copy_n(x, width, maximum);
+  for (int64_t i = 1; i < count; ++i) {
+    for (int64_t j = 0; j < width; ++j) maximum[j] = r_max(maximum[j], x[i * stride + j]);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float value = r_exp(x[i * stride + j] - maximum[j]);
+      out[i * stride + j] = value;
+      sum[j] += static_cast<double>(value);
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < width; ++j) out[i * stride + j] /= static_cast<float>(sum[j]);
+  }
+}
+
+}  // namespace
+
+namespace kernels {
+
+absl::Status softmax(const KernelCall& call) {
+  const TensorView& in = call.in(0);
+  const int64_t numel = in.numel();
+  if (numel == 0) return absl::OkStatus();
+  const int64_t axis = call.attributes<dispatch::AxisAttrs>().axis;
+  const int64_t count = in.rank() == 0 ? 1 : in.size(axis);
+  int64_t inner = 1;
+  for (int64_t i = axis + 1; i < in.rank(); ++i) inner *= in.size(i);
+
+  REMORA_ASSIGN_OR_RETURN(const Packed packed, Packed::of(call, in));
+  const auto* x = packed.as<float>();
+  auto* out = call.out().as<float>();
+  // A unit is one row, or one tile of columns of one plane.
+  const int64_t width = std::min(inner, kColumns);
+  const int64_t tiles = (inner + width - 1) / width;
+  const int64_t units = numel / (count * inner) * tiles;
+  const int64_t per_block = std::max<int64_t>(1, kElementBlock / 4 / (count * width));
+  const double cost = static_cast<double>(numel) * kSoftmaxNs;
+  call.parallel_for((units + per_block - 1) / per_block, cost, [&](int64_t block, int) {
+    for (int64_t unit = block * per_block; unit < std::min(units, (block + 1) * per_block);
+         ++unit) {
+      const int64_t column = unit % tiles * width;
+      const int64_t offset = unit / tiles * count * inner + column;
+      if (inner == 1) {
+        softmax_row(x + offset, out + offset, count);
+      } else {
+        softmax_columns(x + offset, out + offset, count, inner, std::min(width, inner - column));
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace kernels
+}  // namespace remora::cpu

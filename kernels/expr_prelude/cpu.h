@@ -1,0 +1,181 @@
+// The functions that the catalogue's elementwise expressions call, for C++. The f32 functions made
+// of polynomials are written with explicit fma, so every language with an exact fma gives the same
+// bits; they have no branches, so that compilers vectorise them. What is computed in double and
+// rounded once is correctly rounded but for rare ties. Integers are `Wrapping`, whose arithmetic
+// wraps.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace remora::cpu {
+
+/// A 64-bit integer whose arithmetic wraps.
+class Wrapping {
+ public:
+  constexpr explicit Wrapping(int64_t value) : value_(value) {}
+  constexpr explicit operator int64_t() const { return value_; }
+
+  constexpr Wrapping operator-() const { return from(0 - bits()); }
+  constexpr Wrapping operator+(Wrapping y) const { return from(bits() + y.bits()); }
+  constexpr Wrapping operator-(Wrapping y) const { return from(bits() - y.bits()); }
+  constexpr Wrapping operator*(Wrapping y) const { return from(bits() * y.bits()); }
+  constexpr auto operator<=>(const Wrapping&) const = default;
+
+ private:
+  static constexpr Wrapping from(uint64_t bits) { return Wrapping(static_cast<int64_t>(bits)); }
+  constexpr uint64_t bits() const { return static_cast<uint64_t>(value_); }
+  int64_t value_;
+};
+
+inline float r_abs(float x) { return std::fabs(x); }
+inline double r_abs(double x) { return std::fabs(x); }
+inline Wrapping r_abs(Wrapping x) { return x < Wrapping(0) ? -x : x; }
+
+inline float r_sqrt(float x) { return std::sqrt(x); }
+inline double r_sqrt(double x) { return std::sqrt(x); }
+inline float r_floor(float x) { return std::floor(x); }
+inline double r_floor(double x) { return std::floor(x); }
+
+/// NaN propagates. No short circuit: it would keep loops from being vectorised.
+template <typename T>
+inline T r_max(T x, T y) {
+  return static_cast<bool>((x > y) | (x != x)) ? x : y;
+}
+template <typename T>
+inline T r_min(T x, T y) {
+  return static_cast<bool>((x < y) | (x != x)) ? x : y;
+}
+
+/// Within 1 ULP, denormal results included. Coefficients: Cephes expf.
+inline float r_exp(float x) {
+  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
+  // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low mantissa bits.
+  const float shifted = std::fma(clamped, 1.44269504f, 12582912.0f);
+  const float n = shifted - 12582912.0f;
+  float r = std::fma(n, -0.693359375f, clamped);
+  r = std::fma(n, 2.12194440e-4f, r);
+  float p = 1.9875691500e-4f;
+  p = std::fma(p, r, 1.3981999507e-3f);
+  p = std::fma(p, r, 8.3334519073e-3f);
+  p = std::fma(p, r, 4.1665795894e-2f);
+  p = std::fma(p, r, 1.6666665459e-1f);
+  p = std::fma(p, r, 5.0000001201e-1f);
+  p = std::fma(p, r * r, r) + 1.0f;
+  // 2^n in two factors, because n can be outside a float's exponents.
+  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) - 0x4B400000u;
+  const auto half = static_cast<uint32_t>(static_cast<int32_t>(exponent) >> 1);
+  const float scale1 = std::bit_cast<float>((half + 127u) << 23);
+  const float scale2 = std::bit_cast<float>((exponent - half + 127u) << 23);
+  return p * scale1 * scale2;
+}
+inline double r_exp(double x) { return std::exp(x); }
+
+/// Within 1 ULP. Coefficients: Cephes logf.
+inline float r_log(float x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool tiny = x < std::numeric_limits<float>::min();
+  const float scaled = tiny ? x * 8388608.0f : x;
+  // The mantissa in [sqrt(1/2), sqrt(2)) and the exponent that goes with it.
+  const uint32_t bits = std::bit_cast<uint32_t>(scaled) - 0x3F3504F3u;
+  const auto exponent =
+      static_cast<float>(static_cast<int32_t>(bits) >> 23) - (tiny ? 23.0f : 0.0f);
+  const float m = std::bit_cast<float>((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+  const float square = m * m;
+  float p = 7.0376836292e-2f;
+  p = std::fma(p, m, -1.1514610310e-1f);
+  p = std::fma(p, m, 1.1676998740e-1f);
+  p = std::fma(p, m, -1.2420140846e-1f);
+  p = std::fma(p, m, 1.4249322787e-1f);
+  p = std::fma(p, m, -1.6668057665e-1f);
+  p = std::fma(p, m, 2.0000714765e-1f);
+  p = std::fma(p, m, -2.4999993993e-1f);
+  p = std::fma(p, m, 3.3333331174e-1f);
+  p = p * m * square;
+  p = std::fma(exponent, -2.12194440e-4f, p);
+  p = std::fma(square, -0.5f, p);
+  const float result = std::fma(exponent, 0.693359375f, m + p);
+  const float positive = x == kInfinity ? x : result;
+  const float finite = x == 0.0f ? -kInfinity : positive;
+  return static_cast<bool>((x < 0.0f) | (x != x)) ? std::numeric_limits<float>::quiet_NaN()
+                                                  : finite;
+}
+inline double r_log(double x) { return std::log(x); }
+
+/// sin(x + quarters * pi/2): Cody-Waite reduction in three parts, then a polynomial on [-pi/4,
+/// pi/4]. Coefficients: Cephes sinf and cosf. Requires |x| < 50000.
+inline float r_sin_reduced(float x, uint32_t quarters) {
+  const float shifted = std::fma(x, 0.636619772f, 12582912.0f);
+  const float n = shifted - 12582912.0f;
+  float r = std::fma(n, -1.57079601e+00f, x);
+  r = std::fma(n, -3.13916473e-07f, r);
+  r = std::fma(n, -5.39030253e-15f, r);
+  const float z = r * r;
+  float s = -1.9515295891e-4f;
+  s = std::fma(s, z, 8.3321608736e-3f);
+  s = std::fma(s, z, -1.6666654611e-1f);
+  s = std::fma(s * z, r, r);
+  float c = 2.443315711809948e-5f;
+  c = std::fma(c, z, -1.388731625493765e-3f);
+  c = std::fma(c, z, 4.166664568298827e-2f);
+  c = std::fma(c * z, z, std::fma(z, -0.5f, 1.0f));
+  const uint32_t quadrant = std::bit_cast<uint32_t>(shifted) - 0x4B400000u + quarters;
+  const float value = (quadrant & 1u) != 0 ? c : s;
+  return (quadrant & 2u) != 0 ? -value : value;
+}
+inline float r_sin(float x) {
+  if (!(std::fabs(x) < 50000.0f)) return static_cast<float>(std::sin(static_cast<double>(x)));
+  return r_sin_reduced(x, 0);
+}
+inline float r_cos(float x) {
+  if (!(std::fabs(x) < 50000.0f)) return static_cast<float>(std::cos(static_cast<double>(x)));
+  return r_sin_reduced(x, 1);
+}
+inline double r_sin(double x) { return std::sin(x); }
+inline double r_cos(double x) { return std::cos(x); }
+
+/// Within 2 ULP. Coefficients: Cephes tanhf.
+inline float r_tanh(float x) {
+  const float magnitude = std::fabs(x);
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = std::fma(p, z, 2.06390887954e-2f);
+  p = std::fma(p, z, -5.37397155531e-2f);
+  p = std::fma(p, z, 1.33314422036e-1f);
+  p = std::fma(p, z, -3.33332819422e-1f);
+  const float near_zero = std::fma(p * z, x, x);
+  const float far = std::copysign(1.0f - 2.0f / (r_exp(magnitude + magnitude) + 1.0f), x);
+  return magnitude < 0.625f ? near_zero : far;
+}
+inline double r_tanh(double x) { return std::tanh(x); }
+
+inline float r_erf(float x) { return static_cast<float>(std::erf(static_cast<double>(x))); }
+inline double r_erf(double x) { return std::erf(x); }
+inline float r_log1p(float x) { return static_cast<float>(std::log1p(static_cast<double>(x))); }
+inline double r_log1p(double x) { return std::log1p(x); }
+inline float r_expm1(float x) { return static_cast<float>(std::expm1(static_cast<double>(x))); }
+inline double r_expm1(double x) { return std::expm1(x); }
+
+inline float r_pow(float x, float y) {
+  return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));
+}
+inline double r_pow(double x, double y) { return std::pow(x, y); }
+/// A negative exponent gives the exact power truncated to an integer: 0 but for bases 1 and -1.
+inline Wrapping r_pow(Wrapping x, Wrapping y) {
+  auto exponent = static_cast<int64_t>(y);
+  if (exponent < 0) {
+    if (x == Wrapping(1)) return x;
+    if (x == Wrapping(-1)) return exponent % 2 == 0 ? Wrapping(1) : x;
+    return Wrapping(0);
+  }
+  Wrapping result(1);
+  for (Wrapping base = x; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = result * base;
+    base = base * base;
+  }
+  return result;
+}
+
+}  // namespace remora::cpu
