@@ -28,9 +28,13 @@ endif()
 
 add_compile_options(${REMORA_NUMERIC_FLAGS} -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   -Wextra-semi -Wimplicit-fallthrough -fvisibility-inlines-hidden)
-# GCC 12 takes the unused inline storage of an absl::InlinedVector for uninitialized reads.
+# GCC 12 takes the unused inline storage of an absl::InlinedVector for uninitialized reads; clang's build keeps the warning.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-maybe-uninitialized)
+  add_compile_options(-Wno-maybe-uninitialized -Wno-uninitialized)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # The expressions shared with CUDA C and GLSL join booleans with | and & so that loops stay free of branches.
+  add_compile_options(-Wno-bitwise-instead-of-logical)
 endif()
 if(REMORA_WERROR)
   add_compile_options(-Werror)

@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+find_package(ZLIB REQUIRED)  # client/data reads gzipped tables
 
 # cpu: any OpenBLAS with a CBLAS interface.
 set(REMORA_HAVE_CPU OFF)
@@ -60,18 +61,13 @@ if(NOT REMORA_HAVE_CPU AND NOT REMORA_HAVE_REMOTE)
   message(FATAL_ERROR "no backend would be built: REMORA_CPU is ${REMORA_CPU}, REMORA_REMOTE is ${REMORA_REMOTE}")
 endif()
 
-# Command lines, configuration files and logs of the programs. Each is used only by the folders that name it.
-find_package(CLI11 CONFIG QUIET)
-find_package(nlohmann_json CONFIG QUIET)
-find_package(spdlog CONFIG QUIET)
-find_package(tomlplusplus CONFIG QUIET)
-find_package(OpenSSL QUIET)
-set(REMORA_PROGRAM_LIBRARIES)
-foreach(library CLI11::CLI11 nlohmann_json::nlohmann_json spdlog::spdlog tomlplusplus::tomlplusplus)
-  if(TARGET ${library})
-    list(APPEND REMORA_PROGRAM_LIBRARIES ${library})
-  endif()
-endforeach()
+# What the programs (the tool, the worker, examples, tests) use besides.
+find_package(CLI11 CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+set(REMORA_PROGRAM_LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
+if(REMORA_HAVE_SERVER)
+  find_package(spdlog CONFIG REQUIRED)
+endif()
 
 if(REMORA_BUILD_TESTS)
   find_package(GTest CONFIG REQUIRED)

@@ -1,0 +1,65 @@
+# The commands of this project; CMake does the building. `make help` lists them.
+
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+# The folders whose tests the sanitizers watch most closely.
+CORE_TESTS := ^(dispatch|kernels|proto|wire|remote|server)$$
+
+configure = cmake --preset $(1) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
+build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset $(1) $(2)
+ctest = ctest --preset $(1) -j $(JOBS) $(2)
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+bootstrap:
+	@tools/bootstrap.sh
+
+bootstrap-lint:
+	@tools/bootstrap.sh --lint
+
+build: bootstrap ## everything, optimised, in build/release
+	@$(call build,release)
+
+demo: bootstrap ## trains on a worker of its own (or REMORA_DEVICE=remote://HOST:PORT/DEVICE), then here, and compares
+	@$(call build,release,--target digits)
+	@build/release/bin/digits
+
+test: build ## builds and runs every test
+	@$(call ctest,release)
+
+lint: bootstrap-lint ## format of all files, clang-tidy of those changed since main, style and layering
+	@tools/format.sh --check
+	@$(call build,release,--target remora_generated tree_test)
+	@build/release/bin/tree_test --gtest_brief=1
+	@tools/tidy.py --build build/release --jobs $(JOBS)
+
+format: bootstrap-lint ## rewrites what clang-format would write differently
+	@tools/format.sh
+
+asan-core: bootstrap ## the tests of the lower folders and the worker under ASan and UBSan
+	@$(call build,asan,--target core_tests)
+	@$(call ctest,asan,-L '$(CORE_TESTS)')
+
+remote-only: bootstrap ## the thin client compiles
+	@$(call build,remote-only)
+
+nightly: build bootstrap-lint ## the long checks: sanitizers, clang, whole-tree tidy, long property runs
+	@$(call build,asan)
+	@$(call ctest,asan)
+	@$(call build,tsan)
+	@$(call ctest,tsan,-L '$(CORE_TESTS)|^properties$$')
+	@$(call build,clang)
+	@$(call ctest,clang)
+	@$(call build,remote-only)
+	@tools/format.sh --check
+	@tools/tidy.py --build build/release --jobs $(JOBS) --all
+	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$' --timeout 7200)
+
+clean: ## removes build/
+	rm -rf build
