@@ -30,35 +30,34 @@ bool SequenceSet::insert(uint64_t hash) {
   return true;
 }
 
-void CutPolicy::add(uint64_t op_hash, int64_t output_bytes) {
+void CutPolicy::add(uint64_t op_hash, int64_t output_bytes, size_t window_outputs) {
   const uint64_t hash = mix(op_hash);
   rolling_ = (rolling_ << 1) + hash;
   sequence_ = mix(sequence_ ^ hash) + hash;
   ++ops_;
   pending_bytes_ += output_bytes;
-  if (ops_ >= kMinCutOps && (rolling_ >> (64 - kCutHashBits)) == 0) proposed_ = true;
+  if (ops_ >= kMinCutOps && (rolling_ >> (64 - kCutHashBits)) == 0) propose(window_outputs);
 }
 
-void CutPolicy::recount(int64_t held_bytes) {
+void CutPolicy::recount(int64_t held_bytes, size_t window_outputs) {
   pending_bytes_ = held_bytes;
-  if (!over_budget()) return;
-  if (ops_ >= kMinCutOps) proposed_ = true;
-  budget_bytes_ = held_bytes + kPendingOutputBytes;
+  if (over_budget() && ops_ >= kMinCutOps) propose(window_outputs);
+}
+
+void CutPolicy::propose(size_t window_outputs) {
+  proposed_ = true;
+  ops_ = 0;
+  pending_bytes_ = 0;
+  span_begin_ = window_outputs;
 }
 
 bool CutPolicy::take_proposal() { return std::exchange(proposed_, false); }
 
 void CutPolicy::window_ended() {
-  ops_ = 0;
-  pending_bytes_ = 0;
-  budget_bytes_ = kPendingOutputBytes;
   proposed_ = false;
+  span_begin_ = 0;
 }
 
-void CutPolicy::hard_end() {
-  window_ended();
-  rolling_ = 0;
-  sequence_ = 0;
-}
+void CutPolicy::hard_end() { *this = CutPolicy(); }
 
 }  // namespace remora::dispatch

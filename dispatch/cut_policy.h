@@ -28,14 +28,20 @@ class SequenceSet {
 
 /// The policy's state for one thread's windows on one device. A plain value: a mark of a window
 /// copies it.
+///
+/// Where proposals fall is a function of the ops since the last hard end alone, never of which were
+/// taken: so a sequence that comes again is proposed at the same points, and there it is known.
 class CutPolicy {
  public:
-  /// Notes an op by its content hash and the bytes its outputs will take.
-  void add(uint64_t op_hash, int64_t output_bytes);
-  /// True if the outputs noted since the window began exceed the byte budget; `recount` then says
-  /// how many of those bytes are still held, and a cut is proposed if they still exceed it.
-  bool over_budget() const { return pending_bytes_ > budget_bytes_; }
-  void recount(int64_t held_bytes);
+  /// Notes an op by its content hash, the bytes its outputs take, and how many outputs the window
+  /// then has.
+  void add(uint64_t op_hash, int64_t output_bytes, size_t window_outputs);
+  /// True if the outputs noted since the last proposal exceed the byte budget; `recount` then says
+  /// how many bytes of the window's outputs from `span_begin` on are still held; if those exceed
+  /// it, a cut is proposed.
+  bool over_budget() const { return pending_bytes_ > kPendingOutputBytes; }
+  size_t span_begin() const { return span_begin_; }
+  void recount(int64_t held_bytes, size_t window_outputs);
   /// True if a cut was proposed since the last call; a proposal inside a composite call waits for
   /// its end.
   bool take_proposal();
@@ -47,11 +53,13 @@ class CutPolicy {
   void hard_end();
 
  private:
-  uint64_t rolling_ = 0;   // gear hash: the last 64 ops
-  uint64_t sequence_ = 0;  // all ops since the last hard end
-  uint64_t ops_ = 0;       // since the last end of a window
-  int64_t pending_bytes_ = 0;
-  int64_t budget_bytes_ = kPendingOutputBytes;
+  void propose(size_t window_outputs);
+
+  uint64_t rolling_ = 0;       // gear hash: the last 64 ops
+  uint64_t sequence_ = 0;      // all ops since the last hard end
+  uint64_t ops_ = 0;           // since the last proposal or hard end
+  int64_t pending_bytes_ = 0;  // likewise
+  size_t span_begin_ = 0;      // the window's outputs at that point
   bool proposed_ = false;
 };
 

@@ -38,9 +38,11 @@ T value_or_throw(absl::StatusOr<T> result) {
 }
 
 /// Returns the status from the enclosing function unless it is OK.
-#define REMORA_RETURN_IF_ERROR(expression)                                  \
-  do {                                                                      \
-    if (absl::Status status_ = (expression); !status_.ok()) return status_; \
+#define REMORA_RETURN_IF_ERROR(expression) \
+  REMORA_RETURN_IF_ERROR_(REMORA_CONCAT(status_, __COUNTER__), expression)
+#define REMORA_RETURN_IF_ERROR_(status, expression)                     \
+  do {                                                                  \
+    if (absl::Status status = (expression); !status.ok()) return status; \
   } while (false)
 
 #define REMORA_CONCAT_(a, b) a##b

@@ -63,11 +63,13 @@ Values Window::record(const OpInfo& info, std::span<const Value> inputs, const A
     outputs_.push_back(output);
     outputs.push_back(std::move(output));
   }
-  policy_.add(content_hash(info, builder_.last_attrs_key(), specs), bytes);
+  policy_.add(content_hash(info, builder_.last_attrs_key(), specs), bytes, outputs_.size());
   if (policy_.over_budget()) {
     int64_t held = 0;
-    for (const Value& output : outputs_) held += output.unique() ? 0 : output->spec().byte_size();
-    policy_.recount(held);
+    for (size_t i = policy_.span_begin(); i < outputs_.size(); ++i) {
+      if (!outputs_[i].unique()) held += outputs_[i]->spec().byte_size();
+    }
+    policy_.recount(held, outputs_.size());
   }
   device_.ops_.fetch_add(1, std::memory_order_relaxed);
   return outputs;
