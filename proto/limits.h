@@ -25,8 +25,12 @@ inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
 inline constexpr size_t kChunkBytes = size_t{1} << 20;
 inline constexpr size_t kMaxChunkBytes = size_t{2} << 20;
 
-/// Graph definitions of one session.
+/// Graph definitions of one session: a client that reaches a bound sends its windows as single-use
+/// ones.
 inline constexpr size_t kMaxSessionGraphs = 4096;
+/// Ops and bytes of them all together.
+inline constexpr size_t kMaxSessionGraphOps = size_t{1} << 20;
+inline constexpr size_t kMaxSessionGraphBytes = size_t{64} << 20;
 /// Ops and external inputs of one graph.
 inline constexpr size_t kMaxGraphOps = dispatch::kMaxWindowOps;
 inline constexpr size_t kMaxGraphInputs = 4 * dispatch::kMaxWindowOps;

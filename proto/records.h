@@ -114,9 +114,13 @@ struct StreamMemory {
     bool ran = false;   // the first run has nothing to be coded against
     size_t inputs = 0;  // what a run of this graph must bring
     size_t params = 0;
+    size_t ops = 0;  // known to the writer only, like `bytes`
+    size_t bytes = 0;
   };
   absl::flat_hash_map<uint64_t, Previous> runs;
   size_t bindings = 0;  // inputs and params of all graphs in `runs`
+  size_t ops = 0;       // likewise; the writer's
+  size_t bytes = 0;
 
   /// True if a graph with so many inputs and params may be defined beside those there are.
   bool has_room(size_t inputs, size_t params) const {
@@ -148,7 +152,9 @@ class RecordWriter {
   bool empty() const { return out_.size() <= 1; }
   /// False: the session's graph table is full, so the graph can only be sent by `once`.
   bool can_define(const dispatch::Graph& body) const {
-    return memory_.has_room(body.inputs.size(), body.params);
+    return memory_.has_room(body.inputs.size(), body.params) &&
+           body.ops.size() <= kMaxSessionGraphOps - memory_.ops &&
+           body.key.size() <= kMaxSessionGraphBytes - memory_.bytes;
   }
   /// The records so far; the writer goes on with an empty frame and the same memory.
   std::string take();
