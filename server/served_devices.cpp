@@ -1,0 +1,89 @@
+#include "server/served_devices.h"
+
+#include <utility>
+
+#include "dispatch/error.h"
+#include "dispatch/op.h"
+#include "dispatch/str_cat.h"
+#if REMORA_CPU
+#include "kernels/cpu/register.h"
+#endif
+
+namespace remora::server {
+namespace {
+
+absl::StatusOr<std::unique_ptr<dispatch::Backend>> open_backend(const Options& options,
+                                                                const DeviceChoice& choice) {
+  const auto limit = options.memory_limit_bytes.find(choice.kind);
+  const int64_t limit_bytes = limit == options.memory_limit_bytes.end() ? 0 : limit->second;
+  switch (choice.kind) {
+#if REMORA_CPU
+    case BackendKind::kCpu: {
+      cpu::CpuOptions cpu_options;
+      if (options.threads > 0) cpu_options.threads = options.threads;
+      if (limit_bytes > 0) cpu_options.memory_limit_bytes = limit_bytes;
+      return cpu::open_cpu(choice.index, cpu_options);
+    }
+#endif
+    default:
+      (void)limit_bytes;
+      return absl::UnimplementedError(
+          str_cat("this build of the worker has no ", backend_name(choice.kind), " backend"));
+  }
+}
+
+uint32_t supported_dtypes(const dispatch::Backend& backend, dispatch::OpCode code) {
+  uint32_t bits = 0;
+  for (uint8_t number = 0; number < 32; ++number) {
+    if (is_known_dtype(number) && backend.supports(code, static_cast<DType>(number))) {
+      bits |= uint32_t{1} << number;
+    }
+  }
+  return bits;
+}
+
+v1::DeviceDescription describe(const std::string& text, const dispatch::Backend& backend) {
+  const dispatch::DeviceInfo info = backend.info();
+  v1::DeviceDescription description;
+  description.set_text(text);
+  description.set_name(info.name);
+  description.set_fingerprint(info.fingerprint);
+  description.set_memory_limit_bytes(static_cast<uint64_t>(info.memory_limit_bytes));
+  for (const dispatch::OpInfo& op : dispatch::catalogue()) {
+    const uint32_t dtypes = supported_dtypes(backend, op.code);
+    if (dtypes == 0) continue;
+    v1::OpSupport& support = *description.add_support();
+    support.set_opcode(static_cast<uint32_t>(op.code));
+    support.set_dtypes(dtypes);
+  }
+  return description;
+}
+
+Device device_of(const DeviceChoice& choice) {
+  return Device::parse(str_cat(backend_name(choice.kind), ":", choice.index));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
+  std::vector<ServedDevice> devices;
+  for (const DeviceChoice& choice : options.devices) {
+    const std::string text = str_cat(backend_name(choice.kind), ":", choice.index);
+    absl::StatusOr<std::unique_ptr<dispatch::Backend>> backend = open_backend(options, choice);
+    if (!backend.ok()) {
+      return absl::Status(
+          backend.status().code(),
+          str_cat("--devices ", text, ": ", std::string(backend.status().message())));
+    }
+    ServedDevice device;
+    device.text = text;
+    device.description = describe(text, **backend);
+    device.staging = std::make_shared<dispatch::MemoryAccount>(
+        str_cat("uploads to ", text), (*backend)->info().memory_limit_bytes);
+    device.state = std::make_unique<dispatch::DeviceState>(device_of(choice), *std::move(backend));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+}  // namespace remora::server

@@ -1,0 +1,54 @@
+#include "server/service.h"
+
+#include <memory>
+
+#include "server/service_bulk.h"
+#include "server/service_call.h"
+#include "server/service_session.h"
+
+namespace remora::server {
+namespace {
+
+class PullRefusal final : public grpc::ServerWriteReactor<v1::Chunk> {
+ public:
+  static PullRefusal* start() {
+    auto reactor = std::make_unique<PullRefusal>();
+    reactor->Finish({grpc::StatusCode::UNIMPLEMENTED, "Pull is not in this version"});
+    return reactor.release();
+  }
+  void OnDone() override { const std::unique_ptr<PullRefusal> last(this); }
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* Service::Describe(grpc::CallbackServerContext* context,
+                                            const v1::DescribeRequest* /*request*/,
+                                            v1::DescribeReply* reply) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const absl::Status status = authenticate(worker_, *context, "Describe");
+  if (status.ok()) *reply = worker_.describe();
+  reactor->Finish(to_grpc(status));
+  return reactor;
+}
+
+grpc::ServerBidiReactor<v1::ClientFrame, v1::WorkerFrame>* Service::Session(
+    grpc::CallbackServerContext* context) {
+  return serve_session(worker_, *context);
+}
+
+grpc::ServerReadReactor<grpc::ByteBuffer>* Service::Upload(grpc::CallbackServerContext* context,
+                                                           grpc::ByteBuffer* response) {
+  return serve_upload(worker_, *context, *response);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* Service::Download(grpc::CallbackServerContext* context,
+                                                              const grpc::ByteBuffer* request) {
+  return serve_download(worker_, *context, *request);
+}
+
+grpc::ServerWriteReactor<v1::Chunk>* Service::Pull(grpc::CallbackServerContext* /*context*/,
+                                                   const v1::PullRequest* /*request*/) {
+  return PullRefusal::start();
+}
+
+}  // namespace remora::server

@@ -1,0 +1,38 @@
+// A worker: the devices it serves, the sessions it has and who may call. What the gRPC handlers
+// delegate to; knows nothing of gRPC. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "remora/v1/worker.pb.h"
+#include "server/auth.h"
+#include "server/options.h"
+#include "server/served_devices.h"
+#include "server/session_table.h"
+
+namespace remora::server {
+
+class Worker {
+ public:
+  /// Opens the devices. Errors say which device or option is wrong.
+  static absl::StatusOr<std::unique_ptr<Worker>> create(const Options& options,
+                                                        Authenticator authenticator);
+
+  const Authenticator& authenticator() const { return authenticator_; }
+  SessionTable& sessions() { return sessions_; }
+  v1::DescribeReply describe() const;
+
+ private:
+  Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes);
+
+  const std::vector<ServedDevice> devices_;
+  const Authenticator authenticator_;
+  const int64_t quota_bytes_;
+  const std::string instance_;
+  SessionTable sessions_;
+};
+
+}  // namespace remora::server

@@ -1,0 +1,159 @@
+// A worker's life: first line, health, draining, following its parent, its socket.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "gtest/gtest.h"
+#include "tests/server/raw_session.h"
+
+namespace remora::test {
+namespace {
+
+using dispatch::ValueId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// How remorad ends with these arguments, and what it says.
+struct Refusal {
+  int code;
+  std::string errors;
+};
+Refusal refusal(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {remorad_path(), "--exit-with-parent"});
+  ChildProcess process(arguments);
+  const ExitState state = process.wait();
+  return {state.code, process.errors()};
+}
+
+TEST(Lifecycle, a_free_port_is_taken_and_named) {
+  WorkerProcess first({.tcp = true});
+  WorkerProcess second({.tcp = true});
+  EXPECT_THAT(first.address(), testing::MatchesRegex("127\\.0\\.0\\.1:[1-9][0-9]*"));
+  EXPECT_NE(first.address(), second.address());
+}
+
+TEST(Lifecycle, sigterm_ends_sessions_as_unavailable_and_exits_with_0) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    WorkerProcess worker;
+    RawClient client(worker);
+    RawSession session(client);
+    const ValueId pending(session.next_window(), 0);
+    session.records().upload(pending, 0, f32({2}));
+    session.records().read(900, pending);
+    ASSERT_TRUE(session.send());
+    ASSERT_EQ(session.read(ValueId(99, 0)).status().code(),
+              static_cast<uint32_t>(absl::StatusCode::kNotFound));
+    ASSERT_EQ(kill(worker.pid(), signal), 0);
+    const grpc::Status status = session.status();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    EXPECT_EQ(worker.wait().code, 0) << worker.log();
+    EXPECT_FALSE(std::filesystem::exists(worker.address().substr(5)));
+  }
+}
+
+TEST(Lifecycle, health_is_served_without_a_token) {
+  WorkerProcess worker({.tcp = true, .token = "0123456789abcdef"});
+  RawClient client(worker.address(), "");
+  // grpc.health.v1.HealthCheckRequest without a service is empty; a reply of status SERVING is 08
+  // 01.
+  grpc::GenericStub stub(client.channel());
+  grpc::ClientContext context;
+  client.prepare(context);
+  grpc::CompletionQueue queue;
+  const grpc::Slice nothing("");
+  const auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
+                                          grpc::ByteBuffer(&nothing, 1), &queue);
+  grpc::ByteBuffer reply;
+  grpc::Status status;
+  call->StartCall();
+  call->Finish(&reply, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  grpc::Slice bytes;
+  ASSERT_TRUE(reply.DumpToSingleSlice(&bytes).ok());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.begin()), bytes.size()),
+            std::string("\x08\x01"));
+}
+
+TEST(Lifecycle, a_worker_ends_with_its_parent) {
+  // A shell starts the worker, says its process id and dies.
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("remora-parent-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  ChildProcess shell(
+      {"/bin/sh", "-c",
+       remorad_path() + " --exit-with-parent --listen unix:" + folder + "/s & echo $!; wait"});
+  const pid_t worker = std::stoi(shell.read_line());
+  EXPECT_THAT(shell.read_line(), HasSubstr("listening on unix:"));
+  ASSERT_EQ(kill(worker, 0), 0);
+  shell.kill();
+  // The worker holds the pipe of its output open for as long as it lives.
+  EXPECT_THROW(shell.read_line(), std::runtime_error);  // the end of the pipe
+  EXPECT_FALSE(std::filesystem::exists(folder + "/s"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Lifecycle, a_stale_socket_is_replaced_and_a_live_one_is_not) {
+  auto first = std::make_unique<WorkerProcess>();
+  const std::string address = first->address();
+  const Refusal live = refusal({"--listen", address});
+  EXPECT_EQ(live.code, 1);
+  EXPECT_THAT(live.errors, HasSubstr("another process listens on " + address));
+  first->kill();
+  ASSERT_TRUE(std::filesystem::exists(address.substr(5)));
+  ChildProcess second({remorad_path(), "--exit-with-parent", "--listen", address});
+  EXPECT_EQ(second.read_line(), "listening on " + address);
+}
+
+TEST(Lifecycle, a_file_that_is_no_socket_is_left_alone) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("remora-file-" + std::to_string(getpid()));
+  std::ofstream(path) << "precious";
+  const Refusal refused = refusal({"--listen", "unix:" + path});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.errors, HasSubstr("is not a socket"));
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+}
+
+TEST(Lifecycle, a_port_in_use_is_refused) {
+  WorkerProcess worker({.tcp = true});
+  const Refusal refused = refusal({"--listen", worker.address(), "--insecure"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.errors, HasSubstr(worker.address()));
+}
+
+TEST(Lifecycle, what_may_not_be_served_is_refused_at_start) {
+  EXPECT_THAT(refusal({"--listen", "127.0.0.1:0"}).errors, HasSubstr("--token-file"));
+  EXPECT_THAT(refusal({"--listen", "0.0.0.0:0"}).errors, HasSubstr("no TLS"));
+  EXPECT_THAT(refusal({"--devices", "cuda"}).errors, HasSubstr("no cuda backend"));
+  EXPECT_THAT(refusal({"--listen", "nonsense"}).errors, HasSubstr("unix:PATH"));
+}
+
+TEST(Lifecycle, the_log_has_a_line_for_each_session) {
+  WorkerProcess worker;
+  {
+    RawClient client(worker);
+    RawSession session(client);
+    EXPECT_TRUE(session.close().ok());
+    RawSession broken(client, /*hello=*/false);
+    broken.send();
+    EXPECT_FALSE(broken.status().ok());
+  }
+  worker.terminate();
+  EXPECT_THAT(worker.log(), HasSubstr("session 1 opened: client 'raw_session'"));
+  EXPECT_THAT(worker.log(),
+              HasSubstr("session 1 ended: client 'raw_session': closed by the client"));
+  EXPECT_THAT(worker.log(), HasSubstr("session 2 ended"));
+}
+
+}  // namespace
+}  // namespace remora::test
