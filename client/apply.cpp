@@ -1,0 +1,104 @@
+#include "client/apply.h"
+
+#include "client/autodiff/gradients.h"
+#include "client/autodiff/node.h"
+#include "dispatch/device_state.h"
+#include "dispatch/str_cat.h"
+
+namespace remora {
+
+void refuse(std::string_view name, std::string_view message) {
+  throw Error(absl::InvalidArgumentError(str_cat(name, ": ", message)));
+}
+
+int64_t normalize_axis(std::string_view name, int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    refuse(name, rank == 0 ? str_cat("axis ", axis, " of a tensor without axes")
+                           : str_cat("axis ", axis, " is outside [", -rank, ", ", rank - 1, "]"));
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+AutodiffContext merge_contexts(std::string_view op, std::span<const Tensor> inputs) {
+  AutodiffContext merged;
+  for (const Tensor& input : inputs) {
+    const AutodiffContext& context = input.context();
+    if (!context.enabled) continue;
+    if (merged.enabled && merged.strategy != context.strategy) {
+      refuse(op, str_cat("gradient checkpointing strategy mismatch: operands are ", merged.str(),
+                         " and ", context.str(), "; make both on devices of one strategy"));
+    }
+    merged = context;
+  }
+  return merged;
+}
+
+Tensor constant(const Tensor& like, Scalar value, DType dtype) {
+  const Device& device = like.value()->device().device();
+  const dispatch::Values values = dispatch::submit(
+      dispatch::OpCode::full, {}, dispatch::FullAttrs{dtype, Shape{}, value}, &device);
+  return Tensor(values[0]);
+}
+
+namespace {
+
+using Inputs = absl::InlinedVector<Tensor, 3>;
+using InputValues = absl::InlinedVector<dispatch::Value, 3>;
+
+InputValues values_of(std::span<const Tensor> inputs) {
+  InputValues values;
+  values.reserve(inputs.size());
+  for (const Tensor& input : inputs) values.push_back(input.value());
+  return values;
+}
+
+bool any_tracked(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) {
+    if (input.requires_grad()) return true;
+  }
+  return false;
+}
+
+/// Moves what lives elsewhere to the device the op runs on, as differentiable transfers.
+Inputs gather_on_one_device(std::span<const Tensor> inputs, dispatch::DeviceState& target) {
+  Inputs moved(inputs.begin(), inputs.end());
+  for (Tensor& input : moved) {
+    if (&input.value()->device() == &target) continue;
+    input = input.to(target.device());
+    target.count_move();
+  }
+  return moved;
+}
+
+}  // namespace
+
+OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs, dispatch::Attrs attrs) {
+  const AutodiffContext context = merge_contexts(dispatch::op_name(code), inputs);
+  InputValues values = values_of(inputs);
+  dispatch::DeviceState& target = dispatch::route(values);
+  Inputs moved;
+  bool scattered = false;
+  for (const dispatch::Value& value : values) scattered |= &value->device() != &target;
+  if (scattered) {
+    moved = gather_on_one_device(inputs, target);
+    inputs = moved;
+    values = values_of(inputs);
+  }
+  const autodiff::GradientRule& rule = autodiff::gradient_rule(code);
+  const bool tracked = grad_enabled() && rule.differentiable() && any_tracked(inputs);
+  if (!tracked) {
+    OpOutputs outputs;
+    for (dispatch::Value& value : dispatch::submit(code, values, std::move(attrs))) {
+      outputs.emplace_back(std::move(value), context);
+    }
+    return outputs;
+  }
+  const dispatch::Values results = dispatch::submit(code, values, attrs);
+  return autodiff::record(code, std::move(attrs), inputs, results, context);
+}
+
+Tensor apply(dispatch::OpCode code, std::initializer_list<Tensor> inputs, dispatch::Attrs attrs) {
+  return std::move(apply_all(code, {inputs.begin(), inputs.size()}, std::move(attrs))[0]);
+}
+
+}  // namespace remora

@@ -1,0 +1,39 @@
+// The way of every operation from tensors to dispatch: contexts are merged, operands moved to the
+// op's device, the op submitted, and a tape node made if an operand is tracked.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "absl/container/inlined_vector.h"
+#include "client/tensor.h"
+#include "dispatch/op.h"
+#include "dispatch/submit.h"
+
+namespace remora {
+
+using OpOutputs = absl::InlinedVector<Tensor, 2>;
+
+/// Submits an op over at least one defined tensor. Throws what dispatch::submit does, and
+/// INVALID_ARGUMENT for operands of different checkpointing strategies; then nothing has changed.
+OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs,
+                    dispatch::Attrs attrs = dispatch::NoAttrs{});
+/// The only output of `apply_all`.
+Tensor apply(dispatch::OpCode code, std::initializer_list<Tensor> inputs,
+             dispatch::Attrs attrs = dispatch::NoAttrs{});
+
+/// The context of a result: Disabled with Enabled(s) gives Enabled(s); two strategies are refused.
+AutodiffContext merge_contexts(std::string_view op, std::span<const Tensor> inputs);
+
+/// A rank-0 constant on the device of `like`, context Disabled. Its value is a param: a number that
+/// changes from step to step never changes a plan.
+Tensor constant(const Tensor& like, Scalar value, DType dtype);
+
+/// Throws INVALID_ARGUMENT "name: message".
+[[noreturn]] void refuse(std::string_view name, std::string_view message);
+
+/// `axis` as an index in [0, rank). INVALID_ARGUMENT naming the function otherwise.
+int64_t normalize_axis(std::string_view name, int64_t axis, int64_t rank);
+
+}  // namespace remora

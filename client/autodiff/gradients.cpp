@@ -1,0 +1,174 @@
+// One gradient rule for each row of ops.def, in its order. A row without a rule does not compile.
+//
+// In the one-line rules: g is the cotangent, x and y the inputs, r the result. An input or result
+// may be used only if the rule saves it. Where numerics leave a choice (ties, 0, NaN) the rule's
+// comment says what was chosen.
+#include "client/autodiff/gradients.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "client/autodiff/node.h"
+#include "client/autodiff/rule_parts.h"
+#include "client/ops.h"
+
+namespace remora::autodiff {
+
+Tensor RuleContext::input(size_t index) const {
+  const dispatch::Value& value = node_->saved_input(index);
+  if (!value) return {};
+  if (!grad_enabled()) return Tensor(value);
+  return Tensor(value, node_->context(), node_->edges()[index]);
+}
+
+Tensor RuleContext::output() const {
+  const dispatch::Value& value = node_->saved_output();
+  if (!value) return {};
+  if (!grad_enabled()) return Tensor(value);
+  const int index = gradient_rule(node_->code()).saved_output;
+  return Tensor(value, node_->context(), Edge{node_, static_cast<uint32_t>(index)});
+}
+
+const Spec& RuleContext::input_spec(size_t index) const { return node_->input_specs()[index]; }
+
+const dispatch::Attrs& RuleContext::attributes() const { return node_->attrs(); }
+
+namespace {
+
+using dispatch::OpCode;
+
+enum Saves : uint32_t { kNothing = 0, kX = 1, kY = 2, kXY = 3, kResult = 1u << 31 };
+
+/// The rule of a row; only its specialisations exist.
+template <OpCode code>
+struct Rule;
+
+constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const RuleContext&)) {
+  return {saves & ~kResult, (saves & kResult) != 0 ? 0 : -1, backward};
+}
+
+#define UNARY_RULE(op, saves, expression)                                       \
+  template <>                                                                   \
+  struct Rule<OpCode::op> {                                                     \
+    static Gradients backward(const RuleContext& context) {                     \
+      [[maybe_unused]] const Tensor& g = context.cotangent();                   \
+      [[maybe_unused]] const Tensor x = context.input(0), r = context.output(); \
+      return {expression};                                                      \
+    }                                                                           \
+    static constexpr GradientRule kRule = make_rule(saves, backward);           \
+  };
+
+/// Each gradient is computed only if it is wanted, and summed over the axes that were broadcast.
+#define BINARY_RULE(op, saves, by_x, by_y)                                                 \
+  template <>                                                                              \
+  struct Rule<OpCode::op> {                                                                \
+    static Gradients backward(const RuleContext& context) {                                \
+      [[maybe_unused]] const Tensor& g = context.cotangent();                              \
+      [[maybe_unused]] const Tensor x = context.input(0), y = context.input(1),            \
+                                    r = context.output();                                  \
+      Gradients gradients(2);                                                              \
+      if (context.needs(0)) gradients[0] = sum_to_size(by_x, context.input_spec(0).shape); \
+      if (context.needs(1)) gradients[1] = sum_to_size(by_y, context.input_spec(1).shape); \
+      return gradients;                                                                    \
+    }                                                                                      \
+    static constexpr GradientRule kRule = make_rule(saves, backward);                      \
+  };
+
+/// A rule with a function of its own in rule_parts.h.
+#define RULE(op, saves, function)                                        \
+  template <>                                                            \
+  struct Rule<OpCode::op> {                                              \
+    static constexpr GradientRule kRule = make_rule(saves, &(function)); \
+  };
+
+#define kNotDifferentiable(op)                \
+  template <>                                 \
+  struct Rule<OpCode::op> {                   \
+    static constexpr GradientRule kRule = {}; \
+  };
+
+// -- creation
+kNotDifferentiable(full) kNotDifferentiable(arange) kNotDifferentiable(uniform)
+    kNotDifferentiable(normal)
+
+    // -- elementwise, one input
+    UNARY_RULE(neg, kNothing, -g) UNARY_RULE(abs, kX, g* sign(x))  // 0 at 0
+    UNARY_RULE(sign, kNothing, zeros_like(g)) UNARY_RULE(sqrt, kResult, g / (2.0 * r))
+        UNARY_RULE(rsqrt, kResult, g * -0.5 * (r * r * r)) UNARY_RULE(exp, kResult, g* r)
+            UNARY_RULE(log, kX, g / x) UNARY_RULE(sin, kX, g* cos(x))
+                UNARY_RULE(cos, kX, -(g* sin(x))) UNARY_RULE(tanh, kResult, g*(1.0 - r * r))
+                    UNARY_RULE(sigmoid, kResult, g*(r*(1.0 - r)))
+                        UNARY_RULE(relu, kResult, where(r <= 0.0, 0.0, g))  // 0 at 0
+    UNARY_RULE(floor, kNothing, zeros_like(g))
+        UNARY_RULE(erf, kX, g*(2.0 * std::numbers::inv_sqrtpi) * exp(-(x * x)))
+            kNotDifferentiable(logical_not) UNARY_RULE(reciprocal, kResult, -(g*(r* r)))
+                UNARY_RULE(square, kX, g*(2.0 * x)) UNARY_RULE(log1p, kX, g / (1.0 + x))
+                    UNARY_RULE(expm1, kResult, g*(r + 1.0))
+
+    // -- elementwise, two inputs
+    BINARY_RULE(add, kNothing, g, g) BINARY_RULE(sub, kNothing, g, -g)
+        BINARY_RULE(maximum, kXY, larger_share(g, x, y),
+                    larger_share(g, y, x))  // half each at a tie
+    BINARY_RULE(minimum, kXY, larger_share(g, y, x), larger_share(g, x, y))
+        BINARY_RULE(mul, kXY, g* y, g* x) BINARY_RULE(div, kXY, g / y, -(g*((x / y) / y)))
+            BINARY_RULE(pow, kXY, pow_by_base(g, x, y), pow_by_exponent(g, x, y))
+                kNotDifferentiable(equal) kNotDifferentiable(not_equal) kNotDifferentiable(less)
+                    kNotDifferentiable(less_equal) kNotDifferentiable(greater)
+                        kNotDifferentiable(greater_equal) kNotDifferentiable(logical_and)
+                            kNotDifferentiable(logical_or)
+
+    // -- elementwise, three inputs
+    RULE(where, kX, where_rule)
+
+    // -- casts
+    RULE(astype, kNothing, astype_rule)
+
+    // -- reductions
+    RULE(sum, kNothing, sum_rule) RULE(amax, kX | kResult, amax_rule)  // shared evenly among equals
+    kNotDifferentiable(argmax)
+
+    // -- shape
+    RULE(reshape, kNothing, reshape_rule) RULE(permute, kNothing, permute_rule)
+        RULE(broadcast_to, kNothing, broadcast_to_rule) RULE(slice, kNothing, slice_rule)
+            RULE(slice_assign, kNothing, slice_assign_rule) RULE(concat, kNothing, concat_rule)
+
+    // -- indexing
+    RULE(gather, kY, gather_rule) RULE(scatter_add, kY, scatter_add_rule)
+
+    // -- contraction
+    RULE(matmul, kXY, matmul_rule) RULE(conv2d, kXY, conv2d_rule)
+        RULE(conv2d_input_grad, kXY, conv2d_input_grad_rule)
+            RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
+
+    // -- pooling
+    template <>
+    struct Rule<OpCode::max_pool2d> {  // to the selected element
+  static constexpr GradientRule kRule = {kNothing, 1, &max_pool2d_rule};
+};
+
+// -- composites with a fast path
+RULE(softmax, kResult, softmax_rule)
+
+}  // namespace
+
+const GradientRule& gradient_rule(OpCode code) {
+  switch (code) {
+#define UNARY(number, name, ...) \
+  case OpCode::name:             \
+    return Rule<OpCode::name>::kRule;
+#define BINARY UNARY
+#define TERNARY UNARY
+#define OP UNARY
+#define FAST UNARY
+#include "dispatch/ops.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef OP
+#undef FAST
+  }
+  static constexpr GradientRule kNone = {};
+  return kNone;
+}
+
+}  // namespace remora::autodiff

@@ -1,0 +1,61 @@
+// Gradient rules: one for each row of the catalogue. gradients.cpp holds them; a row without a rule
+// does not compile. Rules are made of public ops, so gradients of gradients work.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "absl/container/inlined_vector.h"
+#include "client/tensor.h"
+#include "dispatch/op.h"
+
+namespace remora::autodiff {
+
+class Node;
+
+/// By input; undefined where none was asked for.
+using Gradients = absl::InlinedVector<Tensor, 3>;
+
+/// What a rule sees of the op it differentiates.
+class RuleContext {
+ public:
+  /// `cotangents` by output, undefined meaning zero; `needs` by input. All outlive this object.
+  RuleContext(const std::shared_ptr<Node>& node, std::span<const Tensor> cotangents,
+              std::span<const bool> needs)
+      : node_(node), cotangents_(cotangents), needs_(needs) {}
+
+  const Tensor& cotangent(size_t output = 0) const { return cotangents_[output]; }
+  /// A saved input or the saved output, with its place on the tape; undefined where the rule saves
+  /// none.
+  Tensor input(size_t index) const;
+  Tensor output() const;
+  const Spec& input_spec(size_t index) const;
+  size_t input_count() const { return needs_.size(); }
+  /// True if the gradient of this input is wanted.
+  bool needs(size_t index) const { return needs_[index]; }
+  template <typename T>
+  const T& attrs() const {
+    return std::get<T>(attributes());
+  }
+
+ private:
+  const dispatch::Attrs& attributes() const;
+  const std::shared_ptr<Node>& node_;
+  std::span<const Tensor> cotangents_;
+  std::span<const bool> needs_;
+};
+
+struct GradientRule {
+  uint32_t saved_inputs = 0;  // bit i: the rule uses input i
+  int saved_output = -1;      // the output the rule uses, or -1
+  Gradients (*backward)(const RuleContext&) = nullptr;
+
+  /// False for rows declared kNotDifferentiable: their results are never tracked.
+  bool differentiable() const { return backward != nullptr; }
+  bool saves_input(size_t index) const { return index < 32 && (saved_inputs >> index & 1) != 0; }
+};
+
+const GradientRule& gradient_rule(dispatch::OpCode code);
+
+}  // namespace remora::autodiff

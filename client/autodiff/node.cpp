@@ -1,0 +1,126 @@
+#include "client/autodiff/node.h"
+
+#include <utility>
+#include <vector>
+
+#include "client/autodiff/gradients.h"
+
+namespace remora::autodiff {
+
+namespace {
+
+std::atomic<uint64_t> next_sequence{1};
+std::atomic<int64_t> node_count{0};
+
+/// Where a thread that is destroying a node puts the nodes it lets go of, so that a long chain is
+/// freed in a loop instead of a recursion.
+thread_local std::vector<std::shared_ptr<Node>>* released = nullptr;
+
+}  // namespace
+
+int64_t live_nodes() { return node_count.load(std::memory_order_relaxed); }
+
+Node::Node(Kind kind, AutodiffContext context)
+    : kind_(kind),
+      sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)),
+      context_(context) {
+  node_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+Node::~Node() {
+  node_count.fetch_sub(1, std::memory_order_relaxed);
+  consume();
+}
+
+std::shared_ptr<Node> Node::leaf(AutodiffContext context) {
+  return std::make_shared<Node>(Kind::kLeaf, context);
+}
+
+std::shared_ptr<Node> Node::transfer(const Tensor& source) {
+  auto node = std::make_shared<Node>(Kind::kTransfer, source.context());
+  node->edges_.push_back(source.edge());
+  node->input_specs_.push_back(source.spec());
+  node->output_specs_.push_back(source.spec());
+  node->source_device_ = source.value()->device().device();
+  return node;
+}
+
+std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
+                               std::span<const Tensor> inputs,
+                               std::span<const dispatch::Value> outputs, AutodiffContext context) {
+  auto node = std::make_shared<Node>(Kind::kOp, context);
+  const GradientRule& rule = gradient_rule(code);
+  node->code_ = code;
+  node->attrs_ = std::move(attrs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    node->edges_.push_back(inputs[i].edge());
+    node->input_specs_.push_back(inputs[i].spec());
+    node->saved_inputs_.push_back(rule.saves_input(i) ? inputs[i].value() : dispatch::Value());
+  }
+  for (const dispatch::Value& output : outputs) node->output_specs_.push_back(output->spec());
+  if (rule.saved_output >= 0) node->saved_output_ = outputs[static_cast<size_t>(rule.saved_output)];
+  return node;
+}
+
+std::string_view Node::name() const {
+  switch (kind_) {
+    case Kind::kLeaf:
+      return "leaf";
+    case Kind::kTransfer:
+      return "to";
+    case Kind::kOp:
+      return dispatch::op_name(code_);
+  }
+  return "?";
+}
+
+void Node::consume() {
+  if (kind_ == Kind::kLeaf) return;
+  consumed_.store(true, std::memory_order_relaxed);
+  saved_inputs_.clear();
+  saved_output_.reset();
+  std::vector<std::shared_ptr<Node>> own;
+  const bool outermost = released == nullptr;
+  if (outermost) released = &own;
+  for (Edge& edge : edges_) {
+    if (edge.node != nullptr) released->push_back(std::move(edge.node));
+  }
+  edges_.clear();
+  if (!outermost) return;
+  while (!own.empty()) {
+    const std::shared_ptr<Node> last = std::move(own.back());
+    own.pop_back();
+  }
+  released = nullptr;
+}
+
+std::optional<Tensor> Node::gradient() const {
+  absl::MutexLock lock(&mutex_);
+  return gradient_;
+}
+
+std::optional<Tensor> Node::exchange_gradient(std::optional<Tensor> gradient) {
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(gradient_, std::move(gradient));
+}
+
+bool Node::replace_gradient(const std::optional<Tensor>& expected, const Tensor& gradient) {
+  absl::MutexLock lock(&mutex_);
+  const bool same = gradient_.has_value() == expected.has_value() &&
+                    (!expected.has_value() || gradient_->value() == expected->value());
+  if (same) gradient_ = gradient;
+  return same;
+}
+
+OpOutputs record(dispatch::OpCode code, dispatch::Attrs attrs, std::span<const Tensor> inputs,
+                 std::span<const dispatch::Value> results, AutodiffContext context) {
+  const std::shared_ptr<Node> node = Node::op(code, std::move(attrs), inputs, results, context);
+  OpOutputs outputs;
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    const bool differentiable = is_float(results[i]->spec().dtype);
+    outputs.emplace_back(results[i], context, differentiable ? Edge{node, i} : Edge{});
+  }
+  return outputs;
+}
+
+}  // namespace remora::autodiff

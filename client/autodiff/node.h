@@ -1,0 +1,94 @@
+// The tape: nodes that remember, for each tracked result, the op that made it and what its gradient
+// rule needs. A node is held by the tensors and nodes that depend on it, so a tape is freed when
+// its results are dropped.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
+#include "client/apply.h"
+#include "client/tensor.h"
+#include "dispatch/attrs.h"
+#include "dispatch/op.h"
+
+namespace remora::autodiff {
+
+class Node {
+ public:
+  enum class Kind : uint8_t {
+    kLeaf,      // gradients accumulate here
+    kOp,        // a row of the catalogue
+    kTransfer,  // a copy between devices
+  };
+
+  static std::shared_ptr<Node> leaf(AutodiffContext context);
+  static std::shared_ptr<Node> transfer(const Tensor& source);
+  /// An op over `inputs`, keeping what its rule needs.
+  static std::shared_ptr<Node> op(dispatch::OpCode code, dispatch::Attrs attrs,
+                                  std::span<const Tensor> inputs,
+                                  std::span<const dispatch::Value> outputs,
+                                  AutodiffContext context);
+  /// Use the functions above.
+  Node(Kind kind, AutodiffContext context);
+  /// Frees the tape behind it without recursion: tapes are deep.
+  ~Node();
+  Node(const Node&) = delete;
+
+  Kind kind() const { return kind_; }
+  /// Rises with creation: a node's inputs have smaller numbers.
+  uint64_t sequence() const { return sequence_; }
+  const AutodiffContext& context() const { return context_; }
+  std::string_view name() const;
+
+  // -- ops and transfers
+  dispatch::OpCode code() const { return code_; }
+  const dispatch::Attrs& attrs() const { return attrs_; }
+  std::span<const Edge> edges() const { return edges_; }
+  std::span<const Spec> input_specs() const { return input_specs_; }
+  std::span<const Spec> output_specs() const { return output_specs_; }
+  /// Empty where the rule does not need it.
+  const dispatch::Value& saved_input(size_t index) const { return saved_inputs_[index]; }
+  const dispatch::Value& saved_output() const { return saved_output_; }
+  const Device& source_device() const { return *source_device_; }
+  /// True once backward has used it without keeping the tape.
+  bool consumed() const { return consumed_.load(std::memory_order_relaxed); }
+  /// Lets go of everything it keeps.
+  void consume();
+
+  // -- leaves; any thread
+  std::optional<Tensor> gradient() const;
+  std::optional<Tensor> exchange_gradient(std::optional<Tensor> gradient);
+  /// Sets the gradient if it still is `expected` (compared as values); false if another thread was
+  /// first.
+  bool replace_gradient(const std::optional<Tensor>& expected, const Tensor& gradient);
+
+ private:
+  const Kind kind_;
+  const uint64_t sequence_;
+  const AutodiffContext context_;
+  std::atomic<bool> consumed_{false};
+  dispatch::OpCode code_{};
+  dispatch::Attrs attrs_;
+  absl::InlinedVector<Edge, 2> edges_;
+  absl::InlinedVector<Spec, 2> input_specs_;
+  absl::InlinedVector<Spec, 1> output_specs_;
+  absl::InlinedVector<dispatch::Value, 2> saved_inputs_;
+  dispatch::Value saved_output_;
+  std::optional<Device> source_device_;
+
+  mutable absl::Mutex mutex_;  // guards the gradient
+  std::optional<Tensor> gradient_ ABSL_GUARDED_BY(mutex_);
+};
+
+/// Makes the node of an op that has been submitted, and its results' tensors.
+OpOutputs record(dispatch::OpCode code, dispatch::Attrs attrs, std::span<const Tensor> inputs,
+                 std::span<const dispatch::Value> results, AutodiffContext context);
+
+/// Nodes alive in the process; for tests of tape lifetime.
+int64_t live_nodes();
+
+}  // namespace remora::autodiff

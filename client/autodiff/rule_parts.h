@@ -1,0 +1,35 @@
+// The gradient rules that take more than a line; gradients.cpp says which row each belongs to. Pure
+// functions of public ops.
+#pragma once
+
+#include "client/autodiff/gradients.h"
+
+namespace remora::autodiff {
+
+/// g where x > y (or either is NaN), half of it where they are equal, else 0.
+Tensor larger_share(const Tensor& g, const Tensor& x, const Tensor& y);
+/// d/dx x^y: 0 where y is 0.
+Tensor pow_by_base(const Tensor& g, const Tensor& x, const Tensor& y);
+/// d/dy x^y: 0 where x is 0 and y >= 0.
+Tensor pow_by_exponent(const Tensor& g, const Tensor& x, const Tensor& y);
+
+Gradients where_rule(const RuleContext& context);
+Gradients astype_rule(const RuleContext& context);
+Gradients sum_rule(const RuleContext& context);
+Gradients amax_rule(const RuleContext& context);
+Gradients reshape_rule(const RuleContext& context);
+Gradients permute_rule(const RuleContext& context);
+Gradients broadcast_to_rule(const RuleContext& context);
+Gradients slice_rule(const RuleContext& context);
+Gradients slice_assign_rule(const RuleContext& context);
+Gradients concat_rule(const RuleContext& context);
+Gradients gather_rule(const RuleContext& context);
+Gradients scatter_add_rule(const RuleContext& context);
+Gradients matmul_rule(const RuleContext& context);
+Gradients conv2d_rule(const RuleContext& context);
+Gradients conv2d_input_grad_rule(const RuleContext& context);
+Gradients conv2d_weight_grad_rule(const RuleContext& context);
+Gradients max_pool2d_rule(const RuleContext& context);
+Gradients softmax_rule(const RuleContext& context);
+
+}  // namespace remora::autodiff

@@ -1,0 +1,82 @@
+// `remora`: looks at workers and measures the wire.
+#include <cstdio>
+
+#include "CLI/CLI.hpp"
+#include "client/cli/bench_wire.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/ping.h"
+#include "dispatch/build_info.h"
+#include "dispatch/error.h"
+
+namespace remora::cli {
+namespace {
+
+void add_worker_options(CLI::App& command, PingOptions& options) {
+  command.add_option(
+      "address", options.address,
+      "host:port, unix:/path or a device text such as remote://host:port; without it, the "
+      "first of REMORA_WORKERS");
+  command.add_option("--token-file", options.token_file, "file with the token (REMORA_TOKEN_FILE)");
+  command.add_flag("--insecure", options.insecure,
+                   "allow plain text to an address that is not this machine (REMORA_INSECURE=1)");
+  command.add_flag("--json", options.json, "print JSON");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Looks at Remora's workers and measures them.", "remora");
+  app.footer(kExitCodesText);
+  app.set_version_flag("--version", std::string(dispatch::build_version()));
+  app.require_subcommand(1);
+
+  PingOptions ping_options;
+  CLI::App* const ping_command = app.add_subcommand(
+      "ping", "Reach a worker layer by layer: name, connection, token, version, round trip");
+  add_worker_options(*ping_command, ping_options);
+  ping_command->add_option("--count", ping_options.count, "round trips to measure")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+
+  PingOptions devices_options;
+  CLI::App* const devices_command = app.add_subcommand(
+      "devices", "List the devices of a worker, or those a program here would find");
+  add_worker_options(*devices_command, devices_options);
+
+  CLI::App* const bench_command = app.add_subcommand("bench", "Measure");
+  bench_command->require_subcommand(1);
+  BenchWireOptions wire_options;
+  CLI::App* const wire_command = bench_command->add_subcommand(
+      "wire", "Round trips and eager operations, beside a bare gRPC round trip of the same run");
+  wire_command->add_option("--worker", wire_options.worker,
+                           "host:port or unix:/path; without it, private workers are started");
+  wire_command->add_option("--token-file", wire_options.token_file,
+                           "file with that worker's token");
+  wire_command
+      ->add_option("--rounds", wire_options.rounds, "rounds to measure after one that warms up")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  wire_command->add_flag("--json", wire_options.json, "print JSON");
+
+  CLI::App* const echo_command = app.add_subcommand("echo-server")->group("");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  if (ping_command->parsed()) return ping(ping_options);
+  if (devices_command->parsed()) return devices(devices_options);
+  if (echo_command->parsed()) return serve_echo();
+  return bench_wire(wire_options);
+}
+
+}  // namespace
+}  // namespace remora::cli
+
+int main(int argc, char** argv) {
+  try {
+    return remora::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "remora: %s\n", error.what());
+    return remora::cli::kFailed;
+  }
+}

@@ -1,0 +1,262 @@
+#include "client/cli/ping.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/figures.h"
+#include "client/remote/channel.h"
+#include "client/remote/worker_connection.h"
+#include "dispatch/device_text.h"
+#include "dispatch/registry.h"
+#include "dispatch/str_cat.h"
+#include "nlohmann/json.hpp"
+
+namespace remora::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A layer that failed, or none.
+struct Failure {
+  ExitCode code = kOk;
+  std::string layer;
+  std::string reason;
+  explicit operator bool() const { return code != kOk; }
+};
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Failure connect_socket(const sockaddr* address, socklen_t length, int family, int deadline_ms) {
+  const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return {kNoConnection, "connection", std::strerror(errno)};
+  const absl::Cleanup closing = [fd] { close(fd); };
+  if (connect(fd, address, length) == 0) return {};
+  if (errno != EINPROGRESS) return {kNoConnection, "connection", std::strerror(errno)};
+  pollfd waited{fd, POLLOUT, 0};
+  if (poll(&waited, 1, deadline_ms) <= 0) {
+    return {kNoConnection, "connection", str_cat("no answer within ", deadline_ms, " ms")};
+  }
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return {kNoConnection, "connection", std::strerror(error)};
+  return {};
+}
+
+Failure check_unix(const std::string& path, int deadline_ms) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return {kNoName, "name resolution", "the path is too long"};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return connect_socket(reinterpret_cast<const sockaddr*>(&address), sizeof address, AF_UNIX,
+                        deadline_ms);
+}
+
+/// Resolves the name and connects, without gRPC, so that the two failures can be told apart.
+Failure check_connection(const std::string& address, int deadline_ms) {
+  if (address.starts_with("unix:")) return check_unix(address.substr(5), deadline_ms);
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
+  if (error != 0) return {kNoName, "name resolution", gai_strerror(error)};
+  const absl::Cleanup freeing = [found] { freeaddrinfo(found); };
+  Failure failure;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    failure = connect_socket(each->ai_addr, each->ai_addrlen, each->ai_family, deadline_ms);
+    if (!failure) break;
+  }
+  return failure;
+}
+
+Failure failure_of(const absl::Status& status) {
+  std::string reason(status.message());
+  switch (status.code()) {
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+      return {kNoToken, "token", std::move(reason)};
+    case absl::StatusCode::kFailedPrecondition:
+      return {kNoVersion, "version", std::move(reason)};
+    default:
+      return {kNoWorker, "worker", std::move(reason)};
+  }
+}
+
+/// "remote://host:7070/cpu" and "host:7070" both name a worker.
+absl::StatusOr<std::string> address_of(const std::string& text) {
+  if (text.empty()) {
+    const auto worker = remote::WorkerConnection::default_worker();
+    if (!worker.ok()) return worker.status();
+    return (*worker)->address();
+  }
+  if (!text.starts_with("remote")) return text;
+  try {
+    return Device::parse(text).identity().endpoint;
+  } catch (const Error& error) {
+    return error.status();
+  }
+}
+
+struct Reached {
+  std::string address;
+  std::shared_ptr<remote::Session> session;
+  Failure failure;
+};
+
+Reached reach(const PingOptions& options) {
+  Reached reached;
+  const absl::StatusOr<std::string> address = address_of(options.address);
+  remote::RemoteOptions remote_options;
+  if (address.ok()) remote_options = remote::remote_options(*address);
+  remote_options.insecure = remote_options.insecure || options.insecure;
+  absl::Status usable = address.status();
+  if (usable.ok()) usable = remote::check_address(*address, remote_options);
+  if (!usable.ok()) {
+    reached.failure = {kUsage, "address", std::string(usable.message())};
+    return reached;
+  }
+  reached.address = *address;
+  if (!options.token_file.empty()) remote_options.token_file = options.token_file;
+  remote::set_remote_options(*address, remote_options);
+  reached.failure = check_connection(*address, remote_options.connect_deadline_ms);
+  if (reached.failure) return reached;
+  if (const auto token = remote::load_token(*address, remote_options); !token.ok()) {
+    reached.failure = {kNoToken, "token", std::string(token.status().message())};
+    return reached;
+  }
+  auto session = remote::WorkerConnection::at(*address).session();
+  if (session.ok()) {
+    reached.session = *std::move(session);
+  } else {
+    reached.failure = failure_of(session.status());
+  }
+  return reached;
+}
+
+int report_failure(const Reached& reached, bool json) {
+  const Failure& failure = reached.failure;
+  if (json) {
+    const Json report = {{"address", reached.address},
+                         {"ok", false},
+                         {"failed_layer", failure.layer},
+                         {"error", failure.reason}};
+    std::printf("%s\n", dump(report).c_str());
+  } else {
+    std::fprintf(stderr, "remora: %s%s%s: %s\n", reached.address.c_str(),
+                 reached.address.empty() ? "" : ": ", failure.layer.c_str(),
+                 failure.reason.c_str());
+  }
+  return failure.code;
+}
+
+Json describe(const remote::RemoteDevice& device) {
+  return {{"device", device.text},
+          {"name", device.name},
+          {"fingerprint", device.fingerprint},
+          {"memory_limit_bytes", device.memory_limit_bytes}};
+}
+
+/// Devices of this program itself, as (text, name or why not).
+std::vector<std::pair<std::string, std::string>> local_devices() {
+  std::vector<std::pair<std::string, std::string>> found;
+  const dispatch::Registry& registry = dispatch::registry();
+  for (const BackendKind kind : {BackendKind::kCuda, BackendKind::kVulkan, BackendKind::kCpu}) {
+    const auto factory = registry.factory(kind);
+    if (!factory.ok()) continue;
+    const absl::StatusOr<int> count = (*factory)->count();
+    for (int i = 0; count.ok() && i < *count; ++i) {
+      const std::string text = str_cat(backend_name(kind), ":", i);
+      const auto backend = (*factory)->open({.kind = kind, .index = i});
+      found.emplace_back(
+          text, backend.ok() ? (*backend)->info().name : std::string(backend.status().message()));
+    }
+    if (!count.ok()) found.emplace_back(backend_name(kind), std::string(count.status().message()));
+  }
+  return found;
+}
+
+}  // namespace
+
+int ping(const PingOptions& options) {
+  Reached reached = reach(options);
+  if (reached.failure) return report_failure(reached, options.json);
+  const remote::WorkerDescription& description = reached.session->description();
+  Figures figures;
+  for (int i = 0; i < options.count; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (const absl::Status status = reached.session->synchronize(description.default_device);
+        !status.ok()) {
+      reached.failure = failure_of(status);
+      return report_failure(reached, options.json);
+    }
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+    figures.add("round_trip_us", time.count());
+  }
+  const std::vector<double>& times = figures.samples("round_trip_us");
+  const auto [low, high] = std::minmax_element(times.begin(), times.end());
+  if (options.json) {
+    Json devices = Json::array();
+    for (const remote::RemoteDevice& device : description.devices)
+      devices.push_back(describe(device));
+    const Json report = {
+        {"address", reached.address},
+        {"ok", true},
+        {"build", description.build},
+        {"round_trip_us",
+         {{"median", median(times)}, {"min", *low}, {"max", *high}, {"n", times.size()}}},
+        {"devices", devices}};
+    std::printf("%s\n", dump(report).c_str());
+  } else {
+    std::printf("%s: round trip %.1f us (median of %zu, %.1f to %.1f), %zu device%s, build %s\n",
+                reached.address.c_str(), median(times), times.size(), *low, *high,
+                description.devices.size(), description.devices.size() == 1 ? "" : "s",
+                description.build.c_str());
+  }
+  return kOk;
+}
+
+int devices(const PingOptions& options) {
+  Json list = Json::array();
+  std::string text;
+  if (options.address.empty()) {
+    for (const auto& [device, name] : local_devices()) {
+      list.push_back({{"device", device}, {"name", name}});
+      text += str_cat(device, "  ", name, "\n");
+    }
+  }
+  if (!options.address.empty() || std::getenv("REMORA_WORKERS") != nullptr) {
+    const Reached reached = reach(options);
+    if (reached.failure) return report_failure(reached, options.json);
+    for (const remote::RemoteDevice& device : reached.session->description().devices) {
+      const dispatch::DeviceIdentity identity{
+          .kind = BackendKind::kRemote, .endpoint = reached.address, .inner = device.text};
+      Json entry = describe(device);
+      entry["device"] = dispatch::device_text(identity);
+      list.push_back(entry);
+      text += str_cat(dispatch::device_text(identity), "  ", device.name, "\n");
+    }
+  }
+  std::printf("%s", options.json ? str_cat(dump(list), "\n").c_str() : text.c_str());
+  return kOk;
+}
+
+}  // namespace remora::cli

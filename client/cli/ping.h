@@ -1,0 +1,24 @@
+// `remora ping` and `remora devices`: what a worker is, layer by layer.
+#pragma once
+
+#include <string>
+
+namespace remora::cli {
+
+struct PingOptions {
+  std::string
+      address;  // "host:port", "unix:/path" or a device text; empty: the first of REMORA_WORKERS
+  std::string token_file;  // empty: REMORA_TOKEN_FILE
+  int count = 100;         // round trips
+  bool insecure = false;
+  bool json = false;
+};
+
+/// Asks a worker layer by layer and prints the round trip or the layer that failed. An exit code.
+int ping(const PingOptions& options);
+
+/// Prints the devices of a worker, or without an address those of this build and of REMORA_WORKERS.
+/// An exit code.
+int devices(const PingOptions& options);
+
+}  // namespace remora::cli

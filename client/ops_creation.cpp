@@ -1,0 +1,201 @@
+// Creation functions.
+#include <cmath>
+
+#include "client/apply.h"
+#include "client/ops.h"
+#include "client/promotion.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/window.h"
+
+namespace remora {
+
+using dispatch::CallScope;
+using dispatch::OpCode;
+
+namespace {
+
+Tensor create(OpCode code, dispatch::Attrs attrs, const Device& device) {
+  const dispatch::Values values = dispatch::submit(code, {}, std::move(attrs), &device);
+  return Tensor(values[0], AutodiffContext::of(device));
+}
+
+Tensor draw(OpCode code, const Shape& shape, const Device& device, DType dtype) {
+  throw_if_error(check_shape(shape));
+  return Tensor(dispatch::submit_random(code, {dtype, shape}, device), AutodiffContext::of(device));
+}
+
+}  // namespace
+
+Tensor full(const Shape& shape, Scalar value, const Device& device, DType dtype) {
+  throw_if_error(check_shape(shape));
+  return create(OpCode::full, dispatch::FullAttrs{dtype, shape, value}, device);
+}
+Tensor zeros(const Shape& shape, const Device& device, DType dtype) {
+  return full(shape, 0, device, dtype);
+}
+Tensor ones(const Shape& shape, const Device& device, DType dtype) {
+  return full(shape, 1, device, dtype);
+}
+Tensor empty(const Shape& shape, const Device& device, DType dtype) {
+  return full(shape, 0, device, dtype);
+}
+Tensor full_like(const Tensor& like, Scalar value, std::optional<DType> dtype) {
+  return full(like.shape(), value, like.device(), dtype.value_or(like.dtype()));
+}
+Tensor zeros_like(const Tensor& like, std::optional<DType> dtype) {
+  return full_like(like, 0, dtype);
+}
+Tensor ones_like(const Tensor& like, std::optional<DType> dtype) {
+  return full_like(like, 1, dtype);
+}
+Tensor empty_like(const Tensor& like, std::optional<DType> dtype) {
+  return full_like(like, 0, dtype);
+}
+Tensor new_full(const Tensor& like, const Shape& shape, Scalar value) {
+  return full(shape, value, like.device(), like.dtype());
+}
+Tensor new_zeros(const Tensor& like, const Shape& shape) { return new_full(like, shape, 0); }
+Tensor new_ones(const Tensor& like, const Shape& shape) { return new_full(like, shape, 1); }
+Tensor new_empty(const Tensor& like, const Shape& shape) { return new_full(like, shape, 0); }
+
+namespace {
+
+/// How many steps lead from start to before end; INVALID_ARGUMENT if none does.
+int64_t arange_count(const Scalar& start, const Scalar& end, const Scalar& step) {
+  const auto exact = [](const Scalar& scalar) {  // 64 bits of mantissa hold every integer
+    return scalar.is_float() ? static_cast<long double>(scalar.as_double())
+                             : static_cast<long double>(scalar.as_int64());
+  };
+  const long double distance = exact(end) - exact(start);
+  const long double stride = exact(step);
+  if (!std::isfinite(distance) || !std::isfinite(stride)) {
+    refuse("arange", "start, end and step must be finite");
+  }
+  if (stride == 0) refuse("arange", "the step is 0");
+  if (distance != 0 && (distance > 0) != (stride > 0)) {
+    refuse("arange", str_cat("a step of ", step.as_double(), " leads away from ", end.as_double()));
+  }
+  const long double count = std::ceil(distance / stride);
+  if (count > 0x1p62L) refuse("arange", "too many elements");
+  return static_cast<int64_t>(count);
+}
+
+}  // namespace
+
+Tensor arange(Scalar start, Scalar end, Scalar step, const Device& device,
+              std::optional<DType> dtype) {
+  const bool floating = start.is_float() || end.is_float() || step.is_float();
+  const DType type = dtype.value_or(floating ? DType::kF32 : DType::kI64);
+  const int64_t count = arange_count(start, end, step);
+  throw_if_error(check_shape(Shape{count}));
+  return create(OpCode::arange, dispatch::ArangeAttrs{type, count, start, step}, device);
+}
+
+Tensor linspace(double start, double end, int64_t count, const Device& device, DType dtype) {
+  if (count < 0) refuse("linspace", str_cat("the count is ", count));
+  throw_if_error(check_shape(Shape{count}));
+  const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0.0;
+  return create(OpCode::arange, dispatch::ArangeAttrs{dtype, count, start, step}, device);
+}
+
+Tensor logspace(double start, double end, int64_t count, double base, const Device& device,
+                DType dtype) {
+  const CallScope scope;
+  return astype(pow(base, linspace(start, end, count, device)), dtype);
+}
+
+Tensor eye(int64_t rows, std::optional<int64_t> columns, const Device& device, DType dtype) {
+  const CallScope scope;
+  if (rows < 0 || columns.value_or(0) < 0) refuse("eye", "a size is negative");
+  const Tensor row = unsqueeze(arange(0, rows, 1, device), 1);
+  const Tensor column = arange(0, columns.value_or(rows), 1, device);
+  return astype(equal(row, column), dtype);
+}
+
+namespace {
+
+/// bool [rows, columns]: column - row, compared with k.
+Tensor triangle(std::string_view function, const Tensor& x, int64_t k, bool lower) {
+  if (x.rank() < 2) refuse(function, str_cat("takes at least two axes, not ", x.shape().str()));
+  const Device device = x.device().without_autodiff();
+  const Tensor row = unsqueeze(arange(0, x.size(-2), 1, device), 1);
+  const Tensor column = arange(0, x.size(-1), 1, device);
+  return lower ? column - row <= k : column - row >= k;
+}
+
+}  // namespace
+
+Tensor tril(const Tensor& x, int64_t k) {
+  const CallScope scope;
+  return where(triangle("tril", x, k, true), x,
+               zeros({}, x.device().without_autodiff(), x.dtype()));
+}
+
+Tensor triu(const Tensor& x, int64_t k) {
+  const CallScope scope;
+  return where(triangle("triu", x, k, false), x,
+               zeros({}, x.device().without_autodiff(), x.dtype()));
+}
+
+Tensor one_hot(const Tensor& index, int64_t classes) {
+  const CallScope scope;
+  if (index.dtype() != DType::kI64) {
+    refuse("one_hot", str_cat("the index is ", dtype_name(index.dtype()), "; it must be i64"));
+  }
+  if (classes < 1) refuse("one_hot", str_cat("the number of classes is ", classes));
+  const Tensor column = arange(0, classes, 1, index.device());
+  return astype(equal(unsqueeze(index, -1), column), DType::kI64);
+}
+
+Tensors meshgrid(const Tensors& axes) {
+  const CallScope scope;
+  Shape grid;
+  for (const Tensor& axis : axes) {
+    if (axis.rank() > 1)
+      refuse("meshgrid", str_cat("takes rank-1 tensors, not ", axis.shape().str()));
+    grid.sizes().push_back(axis.numel());
+  }
+  Tensors result;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Shape column;
+    for (size_t k = 0; k < axes.size(); ++k) column.sizes().push_back(k == i ? axes[i].numel() : 1);
+    result.push_back(broadcast_to(reshape(axes[i], column), grid));
+  }
+  return result;
+}
+
+Tensor uniform(const Shape& shape, const Device& device, double low, double high, DType dtype) {
+  const CallScope scope;
+  const Tensor unit = draw(OpCode::uniform, shape, device, dtype);
+  if (low == 0.0 && high == 1.0) return unit;
+  return unit * (high - low) + low;
+}
+
+Tensor normal(const Shape& shape, const Device& device, double mean, double deviation,
+              DType dtype) {
+  const CallScope scope;
+  if (deviation < 0) refuse("normal", str_cat("the deviation ", deviation, " is negative"));
+  const Tensor standard = draw(OpCode::normal, shape, device, dtype);
+  if (mean == 0.0 && deviation == 1.0) return standard;
+  return standard * deviation + mean;
+}
+
+Tensor bernoulli(const Shape& shape, double p, const Device& device) {
+  const CallScope scope;
+  if (!(p >= 0.0 && p <= 1.0)) refuse("bernoulli", str_cat("p is ", p, "; it must lie in [0, 1]"));
+  return draw(OpCode::uniform, shape, device, DType::kF32) < p;
+}
+
+Tensor randint(int64_t low, int64_t high, const Shape& shape, const Device& device) {
+  const CallScope scope;
+  constexpr int64_t kMaxRange = int64_t{1} << 24;  // a uniform draw has 24 bits
+  if (low >= high) refuse("randint", str_cat("the range [", low, ", ", high, ") is empty"));
+  if (high - kMaxRange > low) {
+    refuse("randint", str_cat("the range [", low, ", ", high, ") is longer than ", kMaxRange));
+  }
+  const double range = static_cast<double>(high - low);
+  const Tensor draws = floor(draw(OpCode::uniform, shape, device, DType::kF32) * range);
+  return astype(minimum(draws, range - 1.0), DType::kI64) + low;
+}
+
+}  // namespace remora

@@ -1,0 +1,110 @@
+// Borders and sliding windows: elements taken by computed indices along one axis at a time.
+#include <algorithm>
+
+#include "client/apply.h"
+#include "client/host_list.h"
+#include "client/ops.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/window.h"
+
+namespace remora {
+
+using dispatch::CallScope;
+
+namespace {
+
+/// Where the element at `position` of an axis of `size`, counted from its own first, comes from.
+int64_t source_index(PadMode mode, int64_t position, int64_t size) {
+  switch (mode) {
+    case PadMode::kReflect:
+      if (position < 0) return -position;
+      return position < size ? position : 2 * (size - 1) - position;
+    case PadMode::kCircular:
+      return (position + size) % size;
+    default:
+      return std::clamp<int64_t>(position, 0, size - 1);
+  }
+}
+
+Tensor pad_axis(const Tensor& x, int64_t axis, int64_t before, int64_t after, PadMode mode) {
+  const int64_t size = x.size(axis);
+  const int64_t widest = std::max(before, after);
+  const int64_t limit = mode == PadMode::kReflect ? size - 1 : size;
+  if (mode != PadMode::kReplicate ? widest > limit : size == 0 && widest > 0) {
+    refuse("pad",
+           str_cat("widths ", before, " and ", after, " are too large for an axis of ", size));
+  }
+  check_host_list("pad", widest, 1);
+  const int64_t padded = std::min(before, after) < -size ? -1 : size + before + after;
+  if (padded < 0) {
+    refuse("pad", str_cat("widths ", before, " and ", after, " cut more than ", size));
+  }
+  check_host_list("pad", padded, 1);
+  std::vector<int64_t> index;
+  for (int64_t i = 0; i < padded; ++i) index.push_back(source_index(mode, i - before, size));
+  return index_select(x, axis, from_data(index, {padded}, x.device()));
+}
+
+/// [.., size of axis, ..] -> [.., windows, size, ..].
+Tensor windows_along(std::string_view function, const Tensor& x, int64_t axis, int64_t size,
+                     int64_t step, int64_t dilation) {
+  const int64_t length = x.size(axis);
+  const bool fits = size >= 0 && size <= length && step > 0 && dilation > 0 &&
+                    (size <= 1 || size - 1 <= (length - 1) / dilation);
+  if (!fits) {
+    refuse(function, str_cat("windows of ", size, " elements, ", step, " apart, dilation ",
+                             dilation, ", do not fit axis ", axis, " of ", x.shape().str()));
+  }
+  const int64_t reach = (size - 1) * dilation + 1;
+  const int64_t count = (length - reach) / step + 1;
+  check_host_list(function, count, size);
+  std::vector<int64_t> index;
+  for (int64_t window = 0; window < count; ++window) {
+    for (int64_t i = 0; i < size; ++i) index.push_back(window * step + i * dilation);
+  }
+  const Tensor taken = index_select(x, axis, from_data(index, {count * size}, x.device()));
+  return unflatten(taken, axis, {count, size});
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, const Dims& widths, PadMode mode, Scalar value) {
+  if (mode == PadMode::kConstant) return pad(x, widths, value);
+  const CallScope scope;
+  const auto pairs = static_cast<int64_t>(widths.size() / 2);
+  if (widths.size() % 2 != 0 || pairs > x.rank()) {
+    refuse("pad", str_cat(widths.size(), " widths do not fit a tensor of rank ", x.rank()));
+  }
+  Tensor padded = x;
+  for (int64_t i = 0; i < pairs; ++i) {
+    const int64_t before = widths[static_cast<size_t>(2 * i)];
+    const int64_t after = widths[static_cast<size_t>(2 * i + 1)];
+    if (before == 0 && after == 0) continue;
+    padded = pad_axis(padded, x.rank() - 1 - i, before, after, mode);
+  }
+  return padded;
+}
+
+Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step) {
+  const CallScope scope;
+  if (x.rank() == 0) return unfold(reshape(x, {1}), axis, size, step)[0];
+  const int64_t along = normalize_axis("unfold", axis, x.rank());
+  return movedim(windows_along("unfold", x, along, size, step, 1), Dims{along + 1}, Dims{-1});
+}
+
+Tensor unfold(const Tensor& x, const Extent2d& kernel, const Extent2d& dilation,
+              const Extent2d& padding, const Extent2d& stride) {
+  const CallScope scope;
+  if (x.rank() != 4) refuse("unfold", str_cat("takes [N, C, H, W], not ", x.shape().str()));
+  if (padding.height < 0 || padding.width < 0) refuse("unfold", "padding must not be negative");
+  const Tensor padded = pad(x, Dims{padding.width, padding.width, padding.height, padding.height});
+  const Tensor rows =
+      windows_along("unfold", padded, 2, kernel.height, stride.height, dilation.height);
+  const Tensor windows =
+      windows_along("unfold", rows, 4, kernel.width, stride.width, dilation.width);
+  const Tensor columns = permute(windows, Dims{0, 1, 3, 5, 2, 4});  // [N, C, KH, KW, OH, OW]
+  return reshape(columns, {x.size(0), x.size(1) * kernel.height * kernel.width,
+                           windows.size(2) * windows.size(4)});
+}
+
+}  // namespace remora

@@ -1,0 +1,90 @@
+#include "client/promotion.h"
+
+#include "client/apply.h"
+#include "client/ops.h"
+#include "dispatch/str_cat.h"
+
+namespace remora {
+
+namespace {
+
+/// bool < integer < float; signed and unsigned are one category of numbers.
+int rank_of(DTypeCategory category) {
+  switch (category) {
+    case DTypeCategory::kBoolean:
+      return 0;
+    case DTypeCategory::kSigned:
+    case DTypeCategory::kUnsigned:
+      return 1;
+    case DTypeCategory::kFloat:
+      return 2;
+  }
+  return 2;
+}
+
+DType default_dtype(DTypeCategory category) {
+  switch (category) {
+    case DTypeCategory::kBoolean:
+      return DType::kBool;
+    case DTypeCategory::kSigned:
+    case DTypeCategory::kUnsigned:
+      return DType::kI64;
+    case DTypeCategory::kFloat:
+      return DType::kF32;
+  }
+  return DType::kF32;
+}
+
+DType with_number(DType tensor, DTypeCategory number) {
+  return rank_of(number) > rank_of(dtype_category(tensor)) ? default_dtype(number) : tensor;
+}
+
+}  // namespace
+
+DType common_dtype(std::string_view function, const Operand& x, const Operand& y) {
+  if (!x.is_tensor() && !y.is_tensor()) refuse(function, "at least one operand must be a tensor");
+  if (!x.is_tensor()) return with_number(y.tensor().dtype(), x.category());
+  if (!y.is_tensor()) return with_number(x.tensor().dtype(), y.category());
+  const std::optional<DType> common = promote(x.tensor().dtype(), y.tensor().dtype());
+  if (!common) {
+    refuse(function,
+           str_cat(dtype_name(x.tensor().dtype()), " and ", dtype_name(y.tensor().dtype()),
+                   " have no common type; convert one of them with astype"));
+  }
+  return *common;
+}
+
+DType in_domain(DType dtype, Domain domain) {
+  if (domain == Domain::kFloat && !is_float(dtype)) return DType::kF32;
+  if (domain == Domain::kArithmetic && dtype == DType::kBool) return DType::kI64;
+  return dtype;
+}
+
+Tensor promote_one(const Tensor& x, Domain domain) {
+  return astype(x, in_domain(x.dtype(), domain));
+}
+
+Tensor materialize(const Operand& x, const Tensor& like, DType dtype) {
+  return x.is_tensor() ? astype(x.tensor(), dtype) : constant(like, x.number(), dtype);
+}
+
+std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand& x,
+                                       const Operand& y, Domain domain) {
+  const DType dtype = in_domain(common_dtype(function, x, y), domain);
+  const Tensor& like = x.is_tensor() ? x.tensor() : y.tensor();
+  return {materialize(x, like, dtype), materialize(y, like, dtype)};
+}
+
+void require_float(std::string_view function, DType dtype) {
+  if (is_float(dtype)) return;
+  refuse(function,
+         str_cat("takes floating-point tensors, not ", dtype_name(dtype), "; convert with astype"));
+}
+
+void require_defined(std::string_view function, std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* tensor : tensors) {
+    if (!tensor->defined()) refuse(function, "an operand that is required is undefined");
+  }
+}
+
+}  // namespace remora

@@ -1,0 +1,38 @@
+// Promotion: the common element type of a function's operands. bool < integer < float; the wider
+// wins inside a category; a number takes the tensor's type unless its category is higher.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "client/operand.h"
+
+namespace remora {
+
+/// What a function computes in.
+enum class Domain : uint8_t {
+  kAny,         // the common type as it is
+  kArithmetic,  // booleans act as i64
+  kFloat,       // integers and booleans become f32
+};
+
+/// The common type of two operands, at least one of them a tensor. INVALID_ARGUMENT naming
+/// `function` if there is none (i64 with u64).
+DType common_dtype(std::string_view function, const Operand& x, const Operand& y);
+/// `dtype` as the domain computes it.
+DType in_domain(DType dtype, Domain domain);
+
+/// x converted to what the domain computes in.
+Tensor promote_one(const Tensor& x, Domain domain);
+/// Both operands in their common type; a number becomes a rank-0 constant on the other's device.
+std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand& x,
+                                       const Operand& y, Domain domain);
+/// An operand in a given type, where `like` says on which device a number is made.
+Tensor materialize(const Operand& x, const Tensor& like, DType dtype);
+
+/// INVALID_ARGUMENT unless the dtype is a floating-point type.
+void require_float(std::string_view function, DType dtype);
+/// INVALID_ARGUMENT unless every tensor is defined.
+void require_defined(std::string_view function, std::initializer_list<const Tensor*> tensors);
+
+}  // namespace remora

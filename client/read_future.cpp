@@ -1,0 +1,115 @@
+#include "client/read_future.h"
+
+#include <cstring>
+#include <optional>
+#include <type_traits>
+
+#include "absl/synchronization/mutex.h"
+#include "dispatch/device_state.h"
+#include "dispatch/error.h"
+#include "dispatch/str_cat.h"
+#include "dispatch/transfer.h"
+#include "dispatch/window.h"
+
+namespace remora {
+
+/// Shared by the future's copies and the read's callback. Holds no Value: an unread future must not
+/// keep the tensor alive.
+struct ReadFuture::State {
+  dispatch::DeviceState* device = nullptr;
+  absl::Mutex mutex;  // guards the result until it is set; it never changes after
+  std::optional<absl::StatusOr<dispatch::HostData>> result ABSL_GUARDED_BY(mutex);
+
+  bool ready() {
+    const absl::MutexLock lock(&mutex);
+    return result.has_value();
+  }
+};
+
+ReadFuture::ReadFuture(dispatch::Value value) : state_(std::make_shared<State>()) {
+  state_->device = &value->device();
+  dispatch::read_async(value, [state = state_](absl::StatusOr<dispatch::HostData> result) {
+    {
+      const absl::MutexLock lock(&state->mutex);
+      state->result = std::move(result);
+    }
+    state->device->executor().wake();
+  });
+}
+
+bool ReadFuture::ready() const { return state_->ready(); }
+
+const dispatch::HostData& ReadFuture::get() const {
+  if (!state_->ready()) {
+    dispatch::Recorder::current().flush_all();
+    state_->device->executor().run_until([this] { return state_->ready(); });
+  }
+  const absl::MutexLock lock(&state_->mutex);
+  throw_if_error(state_->result->status());
+  return **state_->result;
+}
+
+Scalar ReadFuture::single_element() const {
+  const dispatch::HostData& data = get();
+  if (data.spec.numel() != 1) {
+    throw Error(absl::InvalidArgumentError(
+        str_cat("item: a tensor of shape ", data.spec.shape.str(), " has ", data.spec.numel(),
+                " elements; item needs exactly one")));
+  }
+  return element_as_scalar(data, 0);
+}
+
+void ReadFuture::check_element_type(DType wanted) const {
+  const DType actual = get().spec.dtype;
+  if (actual == wanted) return;
+  throw Error(absl::InvalidArgumentError(str_cat("to_vector: the elements are ", dtype_name(actual),
+                                                 ", not ", dtype_name(wanted),
+                                                 "; convert the tensor with astype")));
+}
+
+namespace {
+
+template <typename T>
+T load(const dispatch::HostData& data, int64_t index) {
+  T value;
+  std::memcpy(&value, data.bytes.get() + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+double from_bf16(uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
+}
+
+double from_f16(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1f;
+  const uint32_t mantissa = bits & 0x3ff;
+  if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return static_cast<double>(sign != 0 ? -magnitude : magnitude);
+  }
+  const uint32_t widened = exponent == 31 ? 255 : exponent + 112;
+  return static_cast<double>(std::bit_cast<float>(sign | (widened << 23) | (mantissa << 13)));
+}
+
+}  // namespace
+
+Scalar element_as_scalar(const dispatch::HostData& data, int64_t index) {
+  const DType dtype = data.spec.dtype;
+  if (dtype == DType::kF16) return from_f16(load<uint16_t>(data, index));
+  if (dtype == DType::kBF16) return from_bf16(load<uint16_t>(data, index));
+  switch (dtype) {
+#define DTYPE(number, enumerator, name, storage, category)     \
+  case DType::enumerator:                                      \
+    if constexpr (std::is_floating_point_v<storage>) {         \
+      return static_cast<double>(load<storage>(data, index));  \
+    } else {                                                   \
+      return static_cast<int64_t>(load<storage>(data, index)); \
+    }
+#include "dispatch/dtypes.def"
+#undef DTYPE
+  }
+  return {};
+}
+
+}  // namespace remora

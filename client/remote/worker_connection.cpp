@@ -1,0 +1,161 @@
+#include "client/remote/worker_connection.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/container/flat_hash_map.h"
+#include "client/remote/channel.h"
+#include "dispatch/error.h"
+#include "dispatch/str_cat.h"
+
+namespace remora::remote {
+namespace {
+
+struct Connections {
+  absl::Mutex mutex;  // guards by_address
+  absl::flat_hash_map<std::string, std::unique_ptr<WorkerConnection>> by_address
+      ABSL_GUARDED_BY(mutex);
+};
+
+Connections& connections() {
+  static auto& instance = [&]() -> Connections& {
+    // Sessions end before gRPC's own statics do; the table itself outlives every thread.
+    std::atexit(WorkerConnection::close_all);
+    return *std::make_unique<Connections>().release();
+  }();
+  return instance;
+}
+
+void add_to(dispatch::WireStats& sum, const dispatch::WireStats& stats) {
+  sum.frames_sent += stats.frames_sent;
+  sum.frames_received += stats.frames_received;
+  sum.bytes_sent += stats.bytes_sent;
+  sum.bytes_received += stats.bytes_received;
+  sum.round_trips += stats.round_trips;
+  sum.graphs_defined += stats.graphs_defined;
+}
+
+}  // namespace
+
+WorkerConnection& WorkerConnection::at(std::string_view address) {
+  const absl::MutexLock lock(&connections().mutex);
+  auto& entry = connections().by_address[std::string(address)];
+  if (entry == nullptr) entry = std::make_unique<WorkerConnection>(std::string(address));
+  return *entry;
+}
+
+absl::StatusOr<WorkerConnection*> WorkerConnection::default_worker() {
+  const char* const variable = std::getenv("REMORA_WORKERS");
+  const std::string_view workers = variable == nullptr ? "" : variable;
+  const std::string_view first = workers.substr(0, workers.find(','));
+  if (first.empty()) {
+    return absl::FailedPreconditionError(
+        "remote: no worker is named; set REMORA_WORKERS to its address (host:port or unix:/path, "
+        "several "
+        "separated by commas) or name it in the device: remote://host:port");
+  }
+  return &at(first);
+}
+
+void WorkerConnection::close_all() {
+  if (Session::in_child()) return;
+  std::vector<WorkerConnection*> all;
+  {
+    const absl::MutexLock lock(&connections().mutex);
+    for (const auto& [address, connection] : connections().by_address)
+      all.push_back(connection.get());
+  }
+  for (WorkerConnection* connection : all) {
+    connection->disconnect(absl::UnavailableError("the program is exiting"), kExitDeadline_ms);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
+  // The check comes before any lock: in a forked child another thread's may be held for ever.
+  REMORA_RETURN_IF_ERROR(Session::child_status(address_));
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (current_ != nullptr) {
+      REMORA_RETURN_IF_ERROR(current_->status());
+      return current_;
+    }
+  }
+  const absl::MutexLock opening(&opening_);
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (current_ != nullptr) {
+      REMORA_RETURN_IF_ERROR(current_->status());
+      return current_;
+    }
+  }
+  return open();
+}
+
+absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
+  const RemoteOptions options = remote_options(address_);
+  REMORA_RETURN_IF_ERROR(check_address(address_, options));
+  WorkerLink link;
+  link.address = address_;
+  REMORA_ASSIGN_OR_RETURN(link.token, load_token(address_, options));
+  link.deadline_ms = options.connect_deadline_ms;
+  link.control = make_channel(address_, Plane::kControl);
+  link.bulk = make_channel(address_, Plane::kBulk);
+  REMORA_ASSIGN_OR_RETURN(WorkerDescriptionPtr description,
+                          describe(link.control, address_, options, link.token));
+  std::shared_ptr<Session> session = Session::make(std::move(link), std::move(description));
+  if (const absl::Status status = session->start(); !status.ok()) {
+    session->close(status, 0);
+    const absl::MutexLock lock(&mutex_);
+    ended_.push_back(std::move(session));
+    return status;
+  }
+  const absl::MutexLock lock(&mutex_);
+  current_ = session;
+  return session;
+}
+
+std::shared_ptr<Session> WorkerConnection::current() const {
+  if (Session::in_child()) return nullptr;
+  const absl::MutexLock lock(&mutex_);
+  return current_;
+}
+
+void WorkerConnection::disconnect(const absl::Status& reason, int deadline_ms) {
+  if (Session::in_child()) return;
+  const absl::MutexLock opening(&opening_);
+  std::shared_ptr<Session> session;
+  {
+    const absl::MutexLock lock(&mutex_);
+    session = current_;
+  }
+  if (session != nullptr) session->close(reason, deadline_ms);
+  std::vector<std::shared_ptr<Session>> unused;
+  const absl::MutexLock lock(&mutex_);
+  if (session != nullptr) {
+    add_to(ended_stats_, session->stats());
+    current_.reset();
+    ended_.push_back(std::move(session));
+  }
+  const auto in_use = [](const std::shared_ptr<Session>& each) {
+    return each.use_count() > 1 || !each->done();
+  };
+  const auto first_unused = std::partition(ended_.begin(), ended_.end(), in_use);
+  std::move(first_unused, ended_.end(), std::back_inserter(unused));
+  ended_.erase(first_unused, ended_.end());
+}
+
+dispatch::WireStats WorkerConnection::stats() const {
+  if (Session::in_child()) return {};
+  const absl::MutexLock lock(&mutex_);
+  dispatch::WireStats sum = ended_stats_;
+  if (current_ != nullptr) add_to(sum, current_->stats());
+  return sum;
+}
+
+void disconnect(std::string_view address) {
+  WorkerConnection::at(address).disconnect(
+      absl::UnavailableError(str_cat("worker ", address, ": the program disconnected from it")),
+      kCloseDeadline_ms);
+}
+
+}  // namespace remora::remote
