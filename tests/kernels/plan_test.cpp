@@ -32,6 +32,7 @@ struct Program {
   Position op(OpCode code, std::vector<Position> operands,
               const Attrs& attrs = dispatch::NoAttrs{}) {
     std::vector<Spec> specs;
+    specs.reserve(operands.size());
     for (const Position p : operands)
       specs.push_back(p.is_external() ? inputs[p.index()] : outputs[p.index()]);
     const auto made = *dispatch::infer(dispatch::op_info(code), specs, attrs);
@@ -233,7 +234,7 @@ TEST(Download, ABroadcastLargerThanTheLimitIsRefused) {
                                  dispatch::ShapeAttrs{{int64_t{1} << 40}})[0];
   absl::Status status;
   device.backend().download(
-      wide, [&](absl::StatusOr<dispatch::HostData> data) { status = data.status(); });
+      wide, [&](const absl::StatusOr<dispatch::HostData>& data) { status = data.status(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
 }
 

@@ -79,7 +79,8 @@ TEST(Reduce, EmptySumIsZeroAndEmptyOutputIsEmpty) {
   EXPECT_EQ(device.read<float>(device.run(OpCode::sum, {x}, ReduceAttrs{{0}, false})[0]).size(),
             0u);
   const Buffer scalar = device.upload<float>({}, {3.5f});
-  EXPECT_EQ(device.read<float>(device.run(OpCode::sum, {scalar}, ReduceAttrs{})[0])[0], 3.5f);
+  EXPECT_EQ(device.read<float>(device.run(OpCode::sum, {scalar}, ReduceAttrs{{}, false})[0])[0],
+            3.5f);
 }
 
 TEST(Reduce, IntegerSumsWrap) {

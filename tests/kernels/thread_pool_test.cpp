@@ -59,6 +59,7 @@ TEST(ThreadPool, SeveralCallersFinish) {
   ThreadPool pool(3);
   std::atomic<int64_t> total = 0;
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int caller = 0; caller < 4; ++caller) {
     callers.emplace_back([&] {
       for (int repeat = 0; repeat < 200; ++repeat) {

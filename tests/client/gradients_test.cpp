@@ -1,0 +1,357 @@
+// Gradient rules against finite differences, once and twice, and the conventions where there is a
+// choice.
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "tests/client/device.h"
+
+namespace remora {
+namespace {
+
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+
+struct GradientCase {
+  std::string name;
+  std::vector<Shape> inputs;
+  Function function;
+  double low = 0.3;  // of the inputs' elements
+  double high = 1.3;
+};
+
+void PrintTo(const GradientCase& test, std::ostream* out) { *out << test.name; }
+
+/// Inputs whose elements are all distinct and evenly spaced, so that no tie or kink lies within a
+/// step; the same in every run.
+std::vector<std::vector<float>> make_inputs(const GradientCase& test, unsigned seed) {
+  int64_t count = 0;
+  for (const Shape& shape : test.inputs) count += shape.numel();
+  std::vector<double> elements;
+  for (int64_t i = 0; i < count; ++i) {
+    const double position = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    elements.push_back(test.low + (test.high - test.low) * position);
+  }
+  std::mt19937 random(seed);
+  std::shuffle(elements.begin(), elements.end(), random);
+  std::vector<std::vector<float>> inputs;
+  auto next = elements.begin();
+  for (const Shape& shape : test.inputs) {
+    inputs.emplace_back(next, next + shape.numel());
+    next += shape.numel();
+  }
+  return inputs;
+}
+
+std::vector<Tensor> leaves(const GradientCase& test,
+                           const std::vector<std::vector<float>>& values) {
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < values.size(); ++i) result.push_back(leaf(values[i], test.inputs[i]));
+  return result;
+}
+
+/// A fixed weighting makes one number of the result, so that no gradient cancels by symmetry.
+Tensor weighted_sum(const Tensor& result) {
+  const Tensor weights = cos(arange(0, result.numel(), 1, test_device()).astype(DType::kF32) * 0.7);
+  return sum(reshape(result, {result.numel()}) * weights);
+}
+
+double value_of(const GradientCase& test, const std::vector<std::vector<float>>& values,
+                const std::function<Tensor(const std::vector<Tensor>&)>& scalar) {
+  return scalar(leaves(test, values)).item<double>();
+}
+
+/// Compares analytic gradients of `scalar` with central differences.
+void check(const GradientCase& test,
+           const std::function<Tensor(const std::vector<Tensor>&)>& scalar, float step,
+           double tolerance) {
+  constexpr unsigned kSeed = 7;
+  SCOPED_TRACE(kSeed);
+  std::vector<std::vector<float>> values = make_inputs(test, kSeed);
+  const std::vector<Tensor> inputs = leaves(test, values);
+  const std::vector<Tensor> gradients = autodiff::grad(scalar(inputs), inputs);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::vector<float> analytic = gradients[i].to_vector<float>();
+    for (size_t k = 0; k < values[i].size(); ++k) {
+      const float original = values[i][k];
+      values[i][k] = original + step;
+      const double above = value_of(test, values, scalar);
+      values[i][k] = original - step;
+      const double below = value_of(test, values, scalar);
+      values[i][k] = original;
+      const double width =
+          static_cast<double>(original + step) - static_cast<double>(original - step);
+      const double numeric = (above - below) / width;
+      ASSERT_NEAR(analytic[k], numeric, tolerance * (1.0 + std::fabs(numeric)))
+          << "input " << i << ", element " << k;
+    }
+  }
+}
+
+class gradients : public testing::TestWithParam<GradientCase> {};
+class second_order_gradients : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(gradients, equal_finite_differences) {
+  const auto scalar = [&](const std::vector<Tensor>& x) {
+    return weighted_sum(GetParam().function(x));
+  };
+  check(GetParam(), scalar, 1e-2F, 1e-2);
+}
+
+TEST_P(second_order_gradients, equal_finite_differences) {
+  // The function differentiated here is a weighting of the first gradients.
+  const auto scalar = [&](const std::vector<Tensor>& x) {
+    const auto first =
+        autodiff::grad(weighted_sum(GetParam().function(x)), x, Tensor(), {.create_graph = true});
+    Tensor total = weighted_sum(first[0] * first[0]);
+    for (size_t i = 1; i < first.size(); ++i) total = total + weighted_sum(first[i] * first[i]);
+    // Tracked even where the first gradients are constant.
+    for (const Tensor& input : x) total = total + 0.1 * sum(input);
+    return total;
+  };
+  check(GetParam(), scalar, 1e-2F, 3e-2);
+}
+
+const Tensor& at(const std::vector<Tensor>& x, size_t i) { return x[i]; }
+
+#define UNARY_CASE(name)                                                            \
+  GradientCase {                                                                    \
+#name, {{2, 3 } }, [](const std::vector <Tensor>& x) { return name(at(x, 0)); } \
+  }
+#define BINARY_CASE(name, a, b)                                                            \
+  GradientCase {                                                                           \
+#name, {a, b }, [](const std::vector <Tensor>& x) { return name(at(x, 0), at(x, 1)); } \
+  }
+
+std::vector<GradientCase> smooth_cases() {
+  const Shape row{3}, matrix{2, 3}, column{2, 1};
+  using X = const std::vector<Tensor>&;
+  std::vector<GradientCase> cases = {
+      UNARY_CASE(neg),
+      UNARY_CASE(square),
+      UNARY_CASE(sqrt),
+      UNARY_CASE(rsqrt),
+      UNARY_CASE(exp),
+      UNARY_CASE(log),
+      UNARY_CASE(sin),
+      UNARY_CASE(cos),
+      UNARY_CASE(tanh),
+      UNARY_CASE(sigmoid),
+      UNARY_CASE(erf),
+      UNARY_CASE(reciprocal),
+      UNARY_CASE(log1p),
+      UNARY_CASE(expm1),
+      UNARY_CASE(abs),
+      UNARY_CASE(sinh),
+      UNARY_CASE(cosh),
+      UNARY_CASE(asinh),
+      UNARY_CASE(tan),
+      UNARY_CASE(relu),
+      BINARY_CASE(add, matrix, row),
+      BINARY_CASE(sub, column, row),
+      BINARY_CASE(mul, matrix, column),
+      BINARY_CASE(div, row, matrix),
+      BINARY_CASE(pow, matrix, row),
+      BINARY_CASE(maximum, matrix, matrix),
+      BINARY_CASE(minimum, matrix, row),
+      BINARY_CASE(hypot, matrix, matrix),
+      BINARY_CASE(logaddexp, matrix, row),
+  };
+  const std::vector<GradientCase> more = {
+      {"where", {matrix, row}, [](X x) { return where(x[0] > x[1], x[0] * x[1], square(x[1])); }},
+      {"sum",
+       {{2, 3, 2}},
+       [](X x) {
+         return square(sum(x[0], {0, 2}));
+       }},
+      {"mean", {matrix}, [](X x) { return square(mean(x[0], 1, true)); }},
+      {"amax", {matrix}, [](X x) { return square(amax(x[0], 1)); }},
+      {"amin", {matrix}, [](X x) { return square(amin(x[0], 0)); }},
+      {"max_with_indices", {matrix}, [](X x) { return square(max(x[0], 1).first); }},
+      {"var", {matrix}, [](X x) { return var(x[0], 1); }},
+      {"prod", {matrix}, [](X x) { return prod(x[0], 1); }},
+      {"cumsum", {matrix}, [](X x) { return square(cumsum(x[0], 1)); }},
+      {"cumprod", {matrix}, [](X x) { return cumprod(x[0], 1); }},
+      {"logsumexp", {matrix}, [](X x) { return logsumexp(x[0], 1); }},
+      {"vector_norm", {matrix}, [](X x) { return vector_norm(x[0], 2.0, 1); }},
+      {"norm_3", {matrix}, [](X x) { return vector_norm(x[0], 3.0, 1); }},
+      {"reshape",
+       {matrix},
+       [](X x) {
+         return square(reshape(x[0], {3, 2}));
+       }},
+      {"permute",
+       {{2, 3, 2}},
+       [](X x) {
+         return square(permute(x[0], {2, 0, 1}));
+       }},
+      {"broadcast_to",
+       {row},
+       [](X x) {
+         return square(broadcast_to(x[0], {2, 3}));
+       }},
+      {"slice", {{5}}, [](X x) { return square(x[0].slice(0, 4, 0, -2)); }},
+      {"slice_assign",
+       {{5}, {2}},
+       [](X x) { return square(slice_assign(x[0], x[1], 0, 1, 5, 2)); }},
+      {"concat",
+       {matrix, {1, 3}},
+       [](X x) {
+         return square(concat({x[0], x[1], x[0]}, 0));
+       }},
+      {"pad",
+       {matrix},
+       [](X x) {
+         return square(pad(x[0], {1, 2, 0, 1}, 0.5));
+       }},
+      {"gather",
+       {{3, 2}},
+       [](X x) {
+         return square(gather(x[0], 0, integers({2, 0, 1, 2}, {2, 2})));
+       }},
+      {"scatter_add",
+       {{3, 2}, {2, 2}},
+       [](X x) {
+         return square(scatter_add(x[0], 0, integers({2, 0, 2, 1}, {2, 2}), x[1]));
+       }},
+      {"index_select",
+       {{3, 2}},
+       [](X x) {
+         return square(index_select(x[0], 0, integers({2, 2, 0}, {3})));
+       }},
+      {"matmul", {matrix, {3, 2}}, [](X x) { return matmul(x[0], x[1]); }},
+      {"matmul_batched", {{2, 2, 3}, {3, 2}}, [](X x) { return matmul(x[0], x[1]); }},
+      {"matmul_broadcast", {{2, 1, 2, 3}, {2, 3, 1}}, [](X x) { return matmul(x[0], x[1]); }},
+      {"conv2d",
+       {{1, 2, 4, 3}, {2, 2, 2, 2}, {2}},
+       [](X x) {
+         return conv2d(x[0], x[1], x[2], {.stride = {2, 1}, .padding = 1});
+       }},
+      {"conv2d_groups",
+       {{1, 2, 3, 3}, {2, 1, 2, 2}},
+       [](X x) {
+         return conv2d(x[0], x[1], Tensor(), {.dilation = {1, 2}, .groups = 2});
+       }},
+      {"conv_transpose2d",
+       {{1, 2, 2, 2}, {2, 1, 2, 2}},
+       [](X x) { return conv_transpose2d(x[0], x[1], Tensor(), {.stride = 2}); }},
+      {"max_pool2d", {{1, 2, 4, 4}}, [](X x) { return square(max_pool2d(x[0], 2)); }},
+      {"avg_pool2d",
+       {{1, 1, 4, 4}},
+       [](X x) { return square(avg_pool2d(x[0], 2, {.padding = 1, .count_include_pad = false})); }},
+      {"softmax", {matrix}, [](X x) { return softmax(x[0], 1); }},
+      {"log_softmax", {matrix}, [](X x) { return log_softmax(x[0], 0); }},
+      {"gelu", {matrix}, [](X x) { return gelu(x[0]); }},
+      {"gelu_tanh", {matrix}, [](X x) { return gelu(x[0], GeluForm::kTanh); }},
+      {"silu", {matrix}, [](X x) { return silu(x[0]); }},
+      {"softplus", {matrix}, [](X x) { return softplus(x[0]); }},
+      {"elu", {matrix}, [](X x) { return elu(x[0] - 2.0); }},
+      {"layer_norm", {matrix, row, row}, [](X x) { return layer_norm(x[0], {3}, x[1], x[2]); }},
+      {"cross_entropy",
+       {matrix},
+       [](X x) {
+         return cross_entropy(x[0], integers({2, 0}, {2}), {.label_smoothing = 0.1});
+       }},
+      {"bce_with_logits",
+       {row, row},
+       [](X x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
+      {"bce",
+       {row},
+       [](X x) {
+         return binary_cross_entropy(x[0] * 0.5, floats({0.0F, 1.0F, 0.5F}, {3}));
+       }},
+      {"huber",
+       {row},
+       [](X x) {
+         return huber_loss(x[0], floats({0, 0, 0}, {3}), Reduction::kSum, 0.8);
+       }},
+      {"embedding",
+       {{3, 2}},
+       [](X x) {
+         return square(embedding(x[0], integers({1, 1, 2}, {3})));
+       }},
+  };
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
+std::string case_name(const testing::TestParamInfo<GradientCase>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(all, gradients, testing::ValuesIn(smooth_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(all, second_order_gradients, testing::ValuesIn(smooth_cases()), case_name);
+
+// -- conventions
+
+/// The gradients of sum(function(inputs)).
+std::vector<std::vector<float>> gradients_of(const std::vector<Tensor>& inputs,
+                                             const Function& function) {
+  std::vector<std::vector<float>> result;
+  for (const Tensor& gradient : autodiff::grad(sum(function(inputs)), inputs)) {
+    result.push_back(gradient.to_vector<float>());
+  }
+  return result;
+}
+
+using Rows = std::vector<std::vector<float>>;
+
+TEST(gradient_conventions, maximum_and_minimum_halve_at_a_tie) {
+  const auto maxima = [](const std::vector<Tensor>& x) { return maximum(x[0], x[1]); };
+  EXPECT_EQ(gradients_of({leaf({1, 2, 3}, {3}), leaf({1, 3, 2}, {3})}, maxima),
+            (Rows{{0.5F, 0, 1}, {0.5F, 1, 0}}));
+  const auto minima = [](const std::vector<Tensor>& x) { return minimum(x[0], x[1]); };
+  EXPECT_EQ(gradients_of({leaf({1, 2, 3}, {3}), leaf({1, 3, 2}, {3})}, minima),
+            (Rows{{0.5F, 1, 0}, {0.5F, 0, 1}}));
+}
+
+TEST(gradient_conventions, amax_shares_evenly_and_max_selects) {
+  const Rows shared = {{0.5F, 0, 0.5F}};
+  EXPECT_EQ(gradients_of({leaf({2, 1, 2}, {3})}, [](const auto& x) { return amax(x[0]); }), shared);
+  EXPECT_EQ(gradients_of({leaf({-2, 1, -2}, {3})}, [](const auto& x) { return amin(x[0]); }),
+            shared);
+  EXPECT_EQ(gradients_of({leaf({2, 1, 2}, {3})}, [](const auto& x) { return max(x[0], 0).first; }),
+            (Rows{{1, 0, 0}}));
+}
+
+TEST(gradient_conventions, zero_at_the_kinks) {
+  const auto at_zero = [](const Function& function) {
+    return gradients_of({leaf({0}, {1})}, function)[0][0];
+  };
+  EXPECT_EQ(at_zero([](const auto& x) { return abs(x[0]); }), 0);
+  EXPECT_EQ(at_zero([](const auto& x) { return sign(x[0]); }), 0);
+  EXPECT_EQ(at_zero([](const auto& x) { return relu(x[0]); }), 0);
+  EXPECT_EQ(at_zero([](const auto& x) { return vector_norm(x[0]); }), 0);
+  EXPECT_EQ(at_zero([](const auto& x) { return hypot(x[0], x[0]); }), 0);
+  EXPECT_EQ(at_zero([](const auto& x) { return asinh(x[0]); }), 1);
+  EXPECT_EQ(at_zero([](const auto& x) { return sinh(x[0]); }), 1);
+}
+
+TEST(gradient_conventions, clip_passes_at_both_bounds) {
+  EXPECT_EQ(gradients_of({leaf({-2, -1, 0, 1, 2}, {5})},
+                         [](const auto& x) { return clip(x[0], -1.0, 1.0); }),
+            (Rows{{0, 1, 1, 1, 0}}));
+}
+
+TEST(gradient_conventions, pow_at_its_edges) {
+  const auto power = [](const std::vector<Tensor>& x) { return pow(x[0], x[1]); };
+  EXPECT_EQ(gradients_of({leaf({0, 3}, {2}), leaf({0, 0}, {2})}, power)[0],
+            (std::vector<float>{0, 0}));
+  EXPECT_EQ(gradients_of({leaf({0, 0}, {2}), leaf({2, 0}, {2})}, power)[1],
+            (std::vector<float>{0, 0}));
+}
+
+TEST(gradient_conventions, prod_with_zeros_is_exact) {
+  const auto product = [](const std::vector<Tensor>& x) { return prod(x[0]); };
+  EXPECT_EQ(gradients_of({leaf({2, 0, 3}, {3})}, product), (Rows{{0, 6, 0}}));
+  EXPECT_EQ(gradients_of({leaf({0, 0, 3}, {3})}, product), (Rows{{0, 0, 0}}));
+}
+
+TEST(gradient_conventions, where_leaks_no_nan_from_the_branch_not_taken) {
+  const auto guarded = [](const std::vector<Tensor>& x) {
+    return where(x[0] > 0.0, log(where(x[0] > 0.0, x[0], 1.0)), x[0]);
+  };
+  EXPECT_EQ(gradients_of({leaf({-1, 2}, {2})}, guarded), (Rows{{1, 0.5F}}));
+  EXPECT_EQ(gradients_of({leaf({-200, 200}, {2})}, [](const auto& x) { return elu(x[0]); }),
+            (Rows{{0, 1}}));
+}
+
+}  // namespace
+}  // namespace remora

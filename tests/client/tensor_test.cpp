@@ -1,0 +1,162 @@
+// Tensors as values, reading them, making them, and functions whose answers are known by heart.
+#include "tests/client/device.h"
+
+namespace remora {
+namespace {
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(tensor, clone_invariance) {
+  const Tensor x = floats({1, 2}, {2});
+  Tensor y = x;
+  y = y + 1;
+  expect_floats(x, {1, 2}, {2});
+  expect_floats(y, {2, 3}, {2});
+}
+
+TEST(tensor, literals_take_the_default_dtypes) {
+  EXPECT_EQ(from_data({1, 2}, {2}, test_device()).dtype(), DType::kI64);
+  EXPECT_EQ(from_data({1.0, 2.0}, {2}, test_device()).dtype(), DType::kF32);
+  EXPECT_EQ(from_data({true}, {1}, test_device()).dtype(), DType::kBool);
+  expect_error(kInvalid, "3 elements do not fill the shape [2]", [] {
+    from_data({1, 2, 3}, {2}, test_device());
+  });
+}
+
+TEST(tensor, reads_convert_single_elements_and_check_vectors) {
+  const Tensor x = floats({2.75F}, {1});
+  EXPECT_EQ(x.item<double>(), 2.75);
+  EXPECT_EQ(x.item<int>(), 2);
+  EXPECT_TRUE(booleans({true}, {}).item<bool>());
+  expect_error(kInvalid, "to_vector: the elements are f32, not i64",
+               [&] { x.to_vector<int64_t>(); });
+  expect_error(kInvalid, "item needs exactly one", [] { floats({1, 2}, {2}).item<float>(); });
+}
+
+TEST(tensor, undefined_tensors_are_refused) {
+  expect_error(absl::StatusCode::kFailedPrecondition, "never given a value", [] { Tensor() + 1; });
+}
+
+TEST(tensor, read_async_waits_only_when_asked) {
+  const Tensor x = floats({1, 2}, {2});
+  const ReadFuture future = sum(x * 3).read_async();
+  const ReadFuture copy = future;
+  EXPECT_EQ(future.item<float>(), 9.0F);
+  EXPECT_TRUE(copy.ready());
+  EXPECT_EQ(copy.item<float>(), 9.0F);
+}
+
+TEST(tensor, an_index_out_of_range_fails_its_dependents_alone) {
+  const Tensor x = floats({1, 2, 3}, {3});
+  const Tensor bad = gather(x, 0, integers({0, 3}, {2}));
+  const Tensor good = gather(x, 0, integers({0, 2}, {2}));
+  EXPECT_THROW((bad + 1).to_vector<float>(), Error);
+  EXPECT_THROW(bad.read_async().get(), Error);
+  expect_floats(good, {1, 3}, {2});
+  expect_floats(x * 2, {2, 4, 6}, {3});
+}
+
+TEST(tensor, seed_reproduces) {
+  const auto draw = [] {
+    manual_seed(77);
+    auto values = uniform({5}, test_device()).to_vector<float>();
+    const auto more = normal({3}, test_device()).to_vector<float>();
+    values.insert(values.end(), more.begin(), more.end());
+    return values;
+  };
+  EXPECT_EQ(draw(), draw());
+  for (const float value : uniform({100}, test_device(), -2.0, 3.0).to_vector<float>()) {
+    EXPECT_GE(value, -2.0F);
+    EXPECT_LT(value, 3.0F);
+  }
+  for (const int64_t value : randint(-3, 4, {100}, test_device()).to_vector<int64_t>()) {
+    EXPECT_GE(value, -3);
+    EXPECT_LT(value, 4);
+  }
+}
+
+TEST(creation, known_answers) {
+  const Device device = test_device();
+  expect_integers(arange(0, 5, 2, device), {0, 2, 4}, {3});
+  expect_integers(arange(3, 0, -1, device), {3, 2, 1}, {3});
+  expect_floats(arange(0.0, 1.0, 0.25, device), {0, 0.25F, 0.5F, 0.75F}, {4});
+  expect_floats(linspace(0, 1, 3, device), {0, 0.5F, 1}, {3});
+  expect_floats(eye(2, 3, device), {1, 0, 0, 0, 1, 0}, {2, 3});
+  expect_integers(one_hot(integers({1, 0}, {2}), 3), {0, 1, 0, 1, 0, 0}, {2, 3});
+  expect_floats(tril(ones({2, 2}, device)), {1, 0, 1, 1}, {2, 2});
+  expect_floats(triu(ones({2, 2}, device), 1), {0, 1, 0, 0}, {2, 2});
+  expect_error(kInvalid, "leads away", [&] { arange(0, 5, -1, device); });
+  expect_error(kInvalid, "the step is 0", [&] { arange(0, 5, 0, device); });
+}
+
+TEST(elementwise, known_answers) {
+  expect_floats(round(floats({0.5F, 1.5F, -0.5F, 2.4F}, {4})), {0, 2, 0, 2}, {4});
+  expect_floats(trunc(floats({1.7F, -1.7F}, {2})), {1, -1}, {2});
+  expect_floats(ceil(floats({1.2F, -1.2F}, {2})), {2, -1}, {2});
+  expect_floats(remainder(floats({5, -5}, {2}), 3), {2, 1}, {2});
+  expect_floats(fmod(floats({5, -5}, {2}), 3), {2, -2}, {2});
+  expect_floats(maximum(floats({NAN, 1}, {2}), 0), {NAN, 1}, {2});
+  expect_floats(fmax(floats({NAN, -1}, {2}), 0), {0, 0}, {2});
+  expect_booleans(isfinite(floats({1, INFINITY, NAN}, {3})), {true, false, false}, {3});
+  expect_booleans(isinf(floats({1, -INFINITY, NAN}, {3})), {false, true, false}, {3});
+  expect_booleans(signbit(floats({-0.0F, 0, -1}, {3})), {true, false, true}, {3});
+  expect_floats(nan_to_num(floats({NAN, 2}, {2}), 7.0), {7, 2}, {2});
+  expect_near(asinh(floats({1e20F, -0.5F}, {2})), {46.745F, -0.48121F}, 1e-4F);
+  expect_near(hypot(floats({3e30F}, {1}), 4e30), {5e30F}, 1e-6F);
+  expect_floats(xlogy(floats({0, 2}, {2}), floats({0, 1}, {2})), {0, 0}, {2});
+  EXPECT_TRUE(
+      allclose(floats({1, NAN}, {2}), floats({1, NAN}, {2}), 1e-5, 1e-8, true).item<bool>());
+}
+
+TEST(reductions, known_answers) {
+  const Tensor x = floats({1, 5, 3, 4, 2, 6}, {2, 3});
+  expect_floats(sum(x, 0), {5, 7, 9}, {3});
+  expect_floats(sum(x, {0, 1}, true), {21}, {1, 1});
+  expect_floats(mean(x, -1), {3, 4}, {2});
+  expect_near(var(x, 1), {4, 4}, 1e-6F);
+  expect_floats(amin(x, 1), {1, 2}, {2});
+  expect_integers(argmax(x, 1), {1, 2}, {2});
+  expect_integers(argmin(x), {0}, {});
+  expect_integers(argmin(floats({1, NAN, 0}, {3})), {1}, {});
+  expect_integers(amin(integers({INT64_MIN, 5}, {2})), {INT64_MIN}, {});
+  expect_floats(prod(x, 1), {15, 48}, {2});
+  expect_floats(cumsum(x, 1), {1, 6, 9, 4, 6, 12}, {2, 3});
+  expect_booleans(any(x > 4, 0), {false, true, true}, {3});
+  expect_booleans(all(floats({}, {0})), {true}, {});
+  expect_floats(logsumexp(floats({-INFINITY, -INFINITY}, {2})), {-INFINITY}, {});
+  expect_near(logsumexp(floats({1000, 1000}, {2})), {1000.6931F}, 1e-6F);
+  expect_error(kInvalid, "named twice", [&] { sum(x, {0, -2}); });
+}
+
+TEST(linalg, matmul_follows_numpy) {
+  const Tensor a = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor v = floats({1, 0, -1}, {3});
+  expect_floats(matmul(a, v), {-2, -2}, {2});
+  expect_floats(matmul(v, transpose(a)), {-2, -2}, {2});
+  expect_floats(matmul(v, v), {2}, {});
+  EXPECT_EQ(matmul(zeros({5, 1, 2, 3}, test_device()), zeros({4, 3, 2}, test_device())).shape(),
+            (Shape{5, 4, 2, 2}));
+  EXPECT_EQ(matmul(zeros({0, 2, 3}, test_device()), zeros({3, 4}, test_device())).shape(),
+            (Shape{0, 2, 4}));
+  expect_integers(matmul(integers({1, 2}, {1, 2}), integers({3, 4}, {2, 1})), {11}, {1, 1});
+  expect_error(kInvalid, "matmul: inner dimensions differ: [2, 3] x [2, 3]", [&] { matmul(a, a); });
+  expect_floats(kron(floats({1, 2}, {2}), floats({1, 10}, {2})), {1, 10, 2, 20}, {4});
+  expect_floats(matrix_power(floats({1, 1, 0, 1}, {2, 2}), 5), {1, 5, 0, 1}, {2, 2});
+}
+
+TEST(loss, cross_entropy_weights_and_ignored_targets) {
+  const Tensor logits = floats({0, 0, 0, 0, 0, 0}, {3, 2});
+  const float log2 = std::log(2.0F);
+  expect_near(cross_entropy(logits, integers({0, 1, 0}, {3})), {log2}, 1e-6F);
+  const CrossEntropyOptions some = {.ignore_index = 1, .reduction = Reduction::kNone};
+  expect_near(cross_entropy(logits, integers({0, 1, 0}, {3}), some), {log2, 0, log2}, 1e-6F);
+  const CrossEntropyOptions weighted = {.weight = floats({1, 3}, {2}),
+                                        .reduction = Reduction::kSum};
+  expect_near(cross_entropy(logits, integers({0, 1, 0}, {3}), weighted), {5 * log2}, 1e-6F);
+  expect_error(kInvalid, "needs a target of shape [3]", [&] {
+    cross_entropy(logits, integers({0, 1}, {2}));
+  });
+}
+
+}  // namespace
+}  // namespace remora

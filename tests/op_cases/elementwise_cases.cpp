@@ -1,0 +1,140 @@
+// Elementwise rows. One line gives a row its whole set: every dtype the row takes, ranks 0 to 4,
+// sizes 0 and beyond a block, broadcasting on both sides, and special values against each other.
+#include "tests/op_cases/op_case.h"
+
+namespace remora::test {
+namespace {
+
+using dispatch::DTypeAttrs;
+
+/// Longer than any block a kernel works in, and no multiple of a vector.
+constexpr int64_t kLong = 5003;
+
+bool takes(const std::string& op, dispatch::DTypeSet set) {
+  const dispatch::OpInfo* info = dispatch::find_op(op);
+  return info != nullptr && (info->dtypes & set) != 0;
+}
+
+/// `low` and `high` bound the floats where the function is defined and its gradient is moderate.
+void unary(OpCases& cases, const std::string& op, double low = -2.0, double high = 2.0) {
+  if (takes(op, dispatch::kFloats)) {
+    cases.push_back({op, "f32", {f32({3, 4}, low, high)}});
+    cases.push_back({op, "f32 rank 0", {f32({}, low, high)}});
+    cases.push_back({op, "f32 rank 4", {f32({2, 1, 3, 2}, low, high)}});
+    cases.push_back({op, "f32 empty", {f32({2, 0, 3}, low, high)}});
+    cases.push_back({op, "f32 long", {f32({kLong}, low, high)}});
+    cases.push_back({op, "f32 special values", {special_floats()}});
+  }
+  if (takes(op, dispatch::kIntegers)) {
+    cases.push_back({op, "i64", {i64({3, 4})}});
+    cases.push_back({op, "i64 rank 0", {i64({})}});
+    cases.push_back({op, "i64 empty", {i64({0})}});
+    cases.push_back({op, "i64 beyond 2^53", {i64({5}, int64_t{1} << 60, int64_t{1} << 62)}});
+  }
+  if (takes(op, dispatch::kBools)) {
+    cases.push_back({op, "bool", {boolean({3, 4})}});
+    cases.push_back({op, "bool rank 0", {boolean({})}});
+    cases.push_back({op, "bool empty", {boolean({0, 2})}});
+  }
+}
+
+/// The x operand lies in [low, high).
+void binary(OpCases& cases, const std::string& op, double low = -2.0, double high = 2.0) {
+  if (takes(op, dispatch::kFloats)) {
+    cases.push_back({op, "f32", {f32({3, 4}, low, high), f32({3, 4})}});
+    cases.push_back({op, "f32 rank 0", {f32({}, low, high), f32({})}});
+    cases.push_back({op, "f32 column by row", {f32({3, 1}, low, high), f32({4})}});
+    cases.push_back({op, "f32 scalar on the left", {f32({}, low, high), f32({2, 3})}});
+    cases.push_back({op, "f32 middle axis", {f32({2, 1, 3}, low, high), f32({2, 4, 1})}});
+    cases.push_back({op, "f32 empty against one", {f32({0, 3}, low, high), f32({1, 3})}});
+    cases.push_back({op, "f32 long", {f32({kLong}, low, high), f32({kLong})}});
+    Input column = special_floats();
+    column.spec.shape = {kSpecialCount, 1};
+    cases.push_back({op, "f32 special values", {column, special_floats()}});
+  }
+  if (takes(op, dispatch::kIntegers)) {
+    const int64_t smallest = op == "pow" ? 0 : -9;  // a negative power of an integer is none
+    cases.push_back({op, "i64", {i64({3, 4}), i64({3, 4}, smallest)}});
+    cases.push_back({op, "i64 column by row", {i64({3, 1}), i64({4}, smallest)}});
+    cases.push_back({op, "i64 rank 0", {i64({}), i64({}, smallest)}});
+    cases.push_back({op, "i64 equal ones", {i64({40}, 0, 2), i64({40}, 0, 2)}});
+    cases.push_back(
+        {op, "i64 wraps", {i64({6}, int64_t{1} << 61, int64_t{1} << 62), i64({6}, 1, 4)}});
+  }
+  if (takes(op, dispatch::kBools)) {
+    cases.push_back({op, "bool", {boolean({3, 4}), boolean({3, 4})}});
+    cases.push_back({op, "bool column by row", {boolean({3, 1}), boolean({4})}});
+    cases.push_back({op, "bool empty", {boolean({0}), boolean({})}});
+  }
+}
+
+void add_where(OpCases& cases) {
+  cases.push_back({"where", "f32", {boolean({3, 4}), f32({3, 4}), f32({3, 4})}});
+  cases.push_back({"where", "f32 broadcasting", {boolean({3, 1}), f32({4}), f32({2, 1, 1})}});
+  cases.push_back({"where", "f32 rank 0", {boolean({}), f32({}), f32({})}});
+  cases.push_back({"where", "f32 empty", {boolean({0}), f32({1}), f32({})}});
+  cases.push_back({"where", "f32 special values", {boolean({14}), special_floats(), f32({})}});
+  cases.push_back({"where", "f32 long", {boolean({kLong}), f32({kLong}), f32({kLong})}});
+  cases.push_back({"where", "i64", {boolean({5}), i64({5}), i64({5})}});
+  cases.push_back({"where", "bool", {boolean({5}), boolean({5}), boolean({1})}});
+}
+
+void add_casts(OpCases& cases) {
+  for (const DType to : {DType::kF32, DType::kI64, DType::kBool}) {
+    const DTypeAttrs attrs{to};
+    const std::string suffix = " to " + std::string(dtype_name(to));
+    cases.push_back({"astype", "f32" + suffix, {f32({3, 5}, -3.0, 3.0)}, attrs});
+    cases.push_back({"astype", "f32 special values" + suffix, {special_floats()}, attrs});
+    cases.push_back({"astype", "i64" + suffix, {i64({3, 5})}, attrs});
+    cases.push_back({"astype",
+                     "i64 beyond 2^24" + suffix,
+                     {i64({9}, -(int64_t{1} << 40), int64_t{1} << 40)},
+                     attrs});
+    cases.push_back({"astype", "bool" + suffix, {boolean({3, 5})}, attrs});
+    cases.push_back({"astype", "empty" + suffix, {f32({0, 2})}, attrs});
+    cases.push_back({"astype", "rank 0" + suffix, {i64({})}, attrs});
+  }
+}
+
+}  // namespace
+
+void add_elementwise_cases(OpCases& cases) {
+  unary(cases, "neg");
+  unary(cases, "abs");
+  unary(cases, "sign");
+  unary(cases, "sqrt", 0.1, 9.0);
+  unary(cases, "rsqrt", 0.1, 9.0);
+  unary(cases, "exp");
+  unary(cases, "log", 0.1, 9.0);
+  unary(cases, "sin", -9.0, 9.0);
+  unary(cases, "cos", -9.0, 9.0);
+  unary(cases, "tanh", -4.0, 4.0);
+  unary(cases, "sigmoid", -9.0, 9.0);
+  unary(cases, "relu");
+  unary(cases, "floor", -5.0, 5.0);
+  unary(cases, "erf", -4.0, 4.0);
+  unary(cases, "logical_not");
+  unary(cases, "reciprocal", 0.2, 3.0);
+  unary(cases, "square");
+  unary(cases, "log1p", -0.9, 3.0);
+  unary(cases, "expm1", -3.0, 3.0);
+  binary(cases, "add");
+  binary(cases, "sub");
+  binary(cases, "maximum");
+  binary(cases, "minimum");
+  binary(cases, "mul");
+  binary(cases, "div");
+  binary(cases, "pow", 0.2, 3.0);
+  binary(cases, "equal");
+  binary(cases, "not_equal");
+  binary(cases, "less");
+  binary(cases, "less_equal");
+  binary(cases, "greater");
+  binary(cases, "greater_equal");
+  binary(cases, "logical_and");
+  binary(cases, "logical_or");
+  add_where(cases);
+  add_casts(cases);
+}
+
+}  // namespace remora::test

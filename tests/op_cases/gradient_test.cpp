@@ -1,0 +1,139 @@
+// The gradient of every differentiable row by central differences of the f64 reference: the
+// differences carry no f32 noise, so the bound on our f32 gradient can be tight.
+#include <algorithm>
+#include <cmath>
+
+#include "client/apply.h"
+#include "client/autodiff/autodiff.h"
+#include "client/autodiff/gradients.h"
+#include "tests/op_cases/op_case.h"
+#include "tests/support/device_variants.h"
+
+namespace remora::test {
+namespace {
+
+/// Elements of all inputs above which differences take too long.
+constexpr int64_t kMaxElements = 160;
+constexpr double kStep = 1e-5;
+/// Of the largest gradient of the input: f32 rounding of a few ops plus the truncation of the
+/// differences.
+constexpr double kError = 5e-5;
+
+class OpCaseGradient : public OnEveryDevice {};
+
+/// Cases with listed elements show ties, NaN and kinks, where differences say nothing.
+bool is_checked(const OpCase& op_case) {
+  int64_t elements = 0;
+  bool real = false;
+  for (const Input& input : op_case.inputs) {
+    if (input.fill == Fill::kListed) return false;
+    elements += input.spec.numel();
+    real |= is_float(input.spec.dtype);
+  }
+  return real && elements <= kMaxElements &&
+         autodiff::gradient_rule(op_case.info().code).differentiable();
+}
+
+/// A weight for each float output: what the gradients are multiplied with.
+reference::Arrays make_cotangents(const OpCase& op_case, const reference::Arrays& outputs) {
+  reference::Arrays cotangents;
+  for (const reference::Array& output : outputs) {
+    if (output.is_real()) {
+      cotangents.push_back(
+          generate(f32(output.spec.shape), seed_of(op_case.op, "cotangent " + op_case.name)));
+    }
+  }
+  return cotangents;
+}
+
+/// sum over the float outputs of output * cotangent.
+double weighted(const OpCase& op_case, const reference::Arrays& inputs,
+                const reference::Arrays& cotangents) {
+  double total = 0.0;
+  size_t next = 0;
+  for (const reference::Array& output : reference::evaluate(op_case.op, inputs, op_case.attrs)) {
+    if (!output.is_real()) continue;
+    for (size_t i = 0; i < output.reals.size(); ++i)
+      total += output.reals[i] * cotangents[next].reals[i];
+    ++next;
+  }
+  return total;
+}
+
+std::vector<double> differences(const OpCase& op_case, reference::Arrays inputs, size_t by,
+                                const reference::Arrays& cotangents) {
+  std::vector<double> gradient;
+  for (double& element : inputs[by].reals) {
+    const double at = element;
+    element = at + kStep;
+    const double above = weighted(op_case, inputs, cotangents);
+    element = at - kStep;
+    const double below = weighted(op_case, inputs, cotangents);
+    element = at;
+    gradient.push_back((above - below) / (2 * kStep));
+  }
+  return gradient;
+}
+
+/// Our gradients of the case by its float inputs.
+std::vector<Tensor> gradients(const OpCase& op_case, const Device& device,
+                              const reference::Arrays& inputs,
+                              const reference::Arrays& cotangents) {
+  std::vector<Tensor> tensors, leaves, outputs, weights;
+  for (const reference::Array& input : inputs) {
+    Tensor tensor = from_host(reference::to_host(input), device.autodiff());
+    if (input.is_real()) {
+      tensor = tensor.require_grad();
+      leaves.push_back(tensor);
+    }
+    tensors.push_back(tensor);
+  }
+  for (const Tensor& output : apply_all(op_case.info().code, tensors, op_case.attrs)) {
+    if (is_float(output.dtype())) outputs.push_back(output);
+  }
+  for (const reference::Array& cotangent : cotangents) {
+    weights.push_back(from_host(reference::to_host(cotangent), device));
+  }
+  return autodiff::grad(outputs, leaves, weights);
+}
+
+TEST_P(OpCaseGradient, equals_central_differences) {
+  for (const OpCase& op_case : op_cases()) {
+    if (!is_checked(op_case)) continue;
+    SCOPED_TRACE(op_case.title());
+    const reference::Arrays inputs = op_case.make_inputs();
+    const reference::Arrays cotangents =
+        make_cotangents(op_case, reference::evaluate(op_case.op, inputs, op_case.attrs));
+    if (cotangents.empty()) continue;  // a cast to integers
+    const auto computed = gradients(op_case, device(), inputs, cotangents);
+    size_t next = 0;
+    for (size_t by = 0; by < inputs.size(); ++by) {
+      if (!inputs[by].is_real()) continue;
+      const std::vector<double> expected = differences(op_case, inputs, by, cotangents);
+      const Tensor& gradient = computed[next++];
+      ASSERT_EQ(gradient.spec(), inputs[by].spec) << "by input " << by;
+      const std::vector<float> actual = gradient.to_vector<float>();
+      double largest = 1.0;
+      for (const double element : expected) largest = std::max(largest, std::abs(element));
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(actual[i], expected[i], kError * largest)
+            << "by input " << by << ", element " << i;
+      }
+    }
+  }
+}
+
+TEST(OpCaseTable, every_differentiable_row_has_a_gradient_case) {
+  for (const dispatch::OpInfo& row : dispatch::catalogue()) {
+    if (!autodiff::gradient_rule(row.code).differentiable()) continue;
+    const bool checked = std::ranges::any_of(op_cases(), [&](const OpCase& op_case) {
+      return op_case.op == row.name && is_checked(op_case) && op_case.inputs[0].spec.numel() > 1;
+    });
+    EXPECT_TRUE(checked) << "add a case of '" << row.name << "' whose gradient can be checked";
+  }
+}
+
+REMORA_ON_EVERY_DEVICE(OpCaseGradient);
+
+}  // namespace
+}  // namespace remora::test

@@ -1,0 +1,22 @@
+// Bounds on what the conformance tool reads: a case directory may come from anybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace remora::opinfo {
+
+inline constexpr int64_t kMaxTensorFileBytes = int64_t{1} << 30;
+inline constexpr uint64_t kMaxTensorHeaderBytes = uint64_t{64} << 20;
+inline constexpr size_t kMaxTensors = 1'000'000;
+inline constexpr int64_t kMaxCaseFileBytes = int64_t{256} << 20;
+inline constexpr size_t kMaxCases = 200'000;
+/// Lists within lists of a call's arguments.
+inline constexpr int kMaxArgumentDepth = 8;
+/// Calls within calls of one row of the PyTorch table.
+inline constexpr int kMaxCallDepth = 8;
+/// How long the private worker may take to say where it listens, and then to exit.
+inline constexpr int kWorkerStartTimeoutMs = 20'000;
+inline constexpr int kWorkerExitTimeoutMs = 10'000;
+
+}  // namespace remora::opinfo

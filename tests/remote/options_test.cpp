@@ -1,0 +1,96 @@
+#include "client/remote/options.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "client/remote/channel.h"
+#include "client/remote/worker_connection.h"
+#include "gtest/gtest.h"
+
+namespace remora::remote {
+namespace {
+
+/// A token file that goes away.
+class TokenFile {
+ public:
+  explicit TokenFile(const std::string& content) {
+    std::ofstream(path_, std::ios::binary) << content;
+  }
+  ~TokenFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("remora-token-test-" + std::to_string(getpid()));
+};
+
+TEST(RemoteOptions, the_token_comes_from_the_option_then_its_file_then_the_environment) {
+  const TokenFile file(" from-a-file \n");
+  setenv("REMORA_TOKEN_FILE", file.path().c_str(), 1);
+  EXPECT_EQ(load_token("w:1", {})->text, "from-a-file");
+  EXPECT_EQ(load_token("w:1", {})->source, "REMORA_TOKEN_FILE (" + file.path() + ")");
+  unsetenv("REMORA_TOKEN_FILE");
+  EXPECT_EQ(load_token("w:1", {})->text, "");
+  RemoteOptions options;
+  options.token_file = file.path();
+  EXPECT_EQ(load_token("w:1", options)->text, "from-a-file");
+  options.token = "direct";
+  EXPECT_EQ(load_token("w:1", options)->text, "direct");
+}
+
+TEST(RemoteOptions, a_bad_token_names_worker_option_and_file) {
+  RemoteOptions options;
+  options.token_file = "/nowhere/token";
+  absl::Status status = load_token("w:1", options).status();
+  EXPECT_EQ(status.message(),
+            "worker w:1: the token of RemoteOptions::token_file (/nowhere/token) No such file or "
+            "directory");
+  for (const std::string& content :
+       {std::string(), std::string(" \n"), std::string("two words"), std::string("caf\xc3\xa9"),
+        std::string(kMaxTokenBytes + 1, 'x')}) {
+    const TokenFile file(content);
+    options.token_file = file.path();
+    status = load_token("w:1", options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << content.size();
+    EXPECT_NE(status.message().find(file.path()), std::string::npos) << status;
+  }
+}
+
+TEST(RemoteOptions, plain_text_leaves_this_machine_only_when_told_so) {
+  RemoteOptions options;
+  for (const char* address :
+       {"127.0.0.1:7070", "localhost:7070", "[::1]:7070", "unix:/run/remora.sock"}) {
+    EXPECT_TRUE(check_address(address, options).ok()) << address;
+  }
+  const absl::Status status = check_address("gpu-box:7070", options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("REMORA_INSECURE"), std::string::npos);
+  options.insecure = true;
+  EXPECT_TRUE(check_address("gpu-box:7070", options).ok());
+}
+
+TEST(RemoteOptions, a_malformed_address_is_refused) {
+  RemoteOptions options;
+  options.insecure = true;
+  for (const char* address : {"", "host", "host:", ":7070", "host:0", "host:65536", "host:7x",
+                              "::1:7070", "unix:", "host:-1"}) {
+    EXPECT_EQ(check_address(address, options).code(), absl::StatusCode::kInvalidArgument)
+        << address;
+  }
+}
+
+TEST(RemoteOptions, the_default_worker_is_the_first_of_remora_workers) {
+  unsetenv("REMORA_WORKERS");
+  const absl::Status none = WorkerConnection::default_worker().status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(none.message().find("REMORA_WORKERS"), std::string::npos);
+  setenv("REMORA_WORKERS", "127.0.0.1:7071,127.0.0.1:7072", 1);
+  EXPECT_EQ((*WorkerConnection::default_worker())->address(), "127.0.0.1:7071");
+  unsetenv("REMORA_WORKERS");
+}
+
+}  // namespace
+}  // namespace remora::remote

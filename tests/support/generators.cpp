@@ -1,0 +1,115 @@
+#include "tests/support/generators.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace remora::test {
+
+uint64_t Random::next() {
+  state_ += 0x9E3779B97F4A7C15;
+  uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+  return mixed ^ (mixed >> 31);
+}
+
+int64_t Random::below(int64_t bound) {
+  return static_cast<int64_t>(next() % static_cast<uint64_t>(bound));
+}
+
+double Random::between(double low, double high) {
+  return low + (high - low) * std::ldexp(static_cast<double>(next() >> 11), -53);
+}
+
+Input f32(Shape shape, double low, double high) {
+  return {{DType::kF32, std::move(shape)}, Fill::kUniform, low, high};
+}
+
+Input i64(Shape shape, int64_t low, int64_t high) {
+  return {{DType::kI64, std::move(shape)},
+          Fill::kUniform,
+          static_cast<double>(low),
+          static_cast<double>(high)};
+}
+
+Input boolean(Shape shape) { return {{DType::kBool, std::move(shape)}, Fill::kUniform, 0, 2}; }
+
+Input index(Shape shape, int64_t bound) { return i64(std::move(shape), 0, bound); }
+
+Input distinct(Shape shape) { return {{DType::kF32, std::move(shape)}, Fill::kDistinct}; }
+
+Input listed(Shape shape, std::vector<double> values, DType dtype) {
+  return {{dtype, std::move(shape)}, Fill::kListed, 0, 0, std::move(values)};
+}
+
+Input special_floats() {
+  using Limits = std::numeric_limits<float>;
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> values = {std::nan(""),
+                                infinity,
+                                -infinity,
+                                0.0,
+                                -0.0,
+                                1.0,
+                                -1.0,
+                                Limits::denorm_min(),
+                                -Limits::denorm_min(),
+                                Limits::min(),
+                                Limits::max(),
+                                Limits::lowest(),
+                                0.5,
+                                -2.5};
+  return listed({kSpecialCount}, std::move(values));
+}
+
+namespace {
+
+/// 0, 1, ... in random order, scaled and centred.
+std::vector<double> distinct_values(int64_t count, Random& random) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<size_t>(random.below(static_cast<int64_t>(i)))]);
+  }
+  std::vector<double> values;
+  for (const int64_t place : order) {
+    values.push_back(0.0625 * static_cast<double>(place) - 0.03125 * static_cast<double>(count) +
+                     0.015);
+  }
+  return values;
+}
+
+}  // namespace
+
+reference::Array generate(const Input& input, uint64_t seed) {
+  Random random(seed);
+  reference::Array array(input.spec);
+  std::vector<double> chosen = input.values;
+  if (input.fill == Fill::kDistinct) chosen = distinct_values(array.numel(), random);
+  for (size_t i = 0; i < static_cast<size_t>(array.numel()); ++i) {
+    const double element =
+        input.fill == Fill::kUniform ? random.between(input.low, input.high) : chosen[i];
+    if (!array.is_real()) {
+      array.integers[i] = static_cast<int64_t>(std::floor(element));
+    } else {
+      array.reals[i] = input.spec.dtype == DType::kF64
+                           ? element
+                           : static_cast<double>(static_cast<float>(element));
+    }
+  }
+  return array;
+}
+
+uint64_t seed_of(std::string_view first, std::string_view second) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (const std::string_view part : {first, std::string_view("/"), second}) {
+    for (const char letter : part) {
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3;
+    }
+  }
+  return hash;
+}
+
+}  // namespace remora::test

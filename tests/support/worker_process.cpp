@@ -1,0 +1,66 @@
+#include "tests/support/worker_process.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+namespace remora::test {
+namespace {
+
+constexpr char kListening[] = "listening on ";
+
+std::string make_folder() {
+  std::string pattern = std::filesystem::temp_directory_path() / "remora-test-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + pattern);
+  return pattern;
+}
+
+}  // namespace
+
+std::string remorad_path() { return std::string(REMORA_BIN_DIR) + "/remorad"; }
+
+WorkerProcess::WorkerProcess(WorkerOptions options)
+    : options_(std::move(options)), folder_(make_folder()) {
+  std::vector<std::string> argv = {remorad_path(), "--exit-with-parent=" + std::to_string(getpid()),
+                                   "--listen",
+                                   options_.tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket"};
+  if (!options_.token.empty()) {
+    std::ofstream(token_file()) << options_.token << "\n";
+    argv.insert(argv.end(), {"--token-file", token_file()});
+  } else if (options_.tcp) {
+    argv.emplace_back("--insecure");
+  }
+  argv.insert(argv.end(), options_.flags.begin(), options_.flags.end());
+  process_ = std::make_unique<ChildProcess>(argv);
+  const std::string line = process_->read_line();
+  if (line.rfind(kListening, 0) != 0) {
+    throw std::runtime_error("the worker's first line is '" + line +
+                             "', not 'listening on ADDRESS'");
+  }
+  address_ = line.substr(sizeof(kListening) - 1);
+}
+
+WorkerProcess::~WorkerProcess() {
+  process_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string WorkerProcess::device(const std::string& inner) const {
+  if (options_.tcp) return "remote://" + address_ + "/" + inner;
+  return "remote+unix://" + address_.substr(5) + "/" + inner;
+}
+
+std::string WorkerProcess::token_file() const { return folder_ + "/token"; }
+
+ExitState WorkerProcess::terminate() {
+  process_->send_signal(SIGTERM);
+  return process_->wait();
+}
+
+}  // namespace remora::test
