@@ -45,7 +45,9 @@ static_assert(numbers_are_unique_and_small(),
               "ops.def: a wire number is used twice or out of range");
 
 const std::vector<OpInfo>& rows() {
-  static const std::vector<OpInfo> table = {
+  // Never destroyed: windows may still run while the process exits.
+  static const std::vector<OpInfo>& table = *new std::vector<OpInfo>{
+      // leaked
 #define ELEMENTWISE(name, kind, inputs, expression, dtypes, result, doc)                         \
   OpInfo{                                                                                        \
       OpCode::name, #name, kind,        inputs, 1, dtypes, elementwise_rule((result) == kTruth), \
@@ -99,9 +101,9 @@ const OpInfo* find_op(uint64_t wire_number) {
 }
 
 const OpInfo* find_op(std::string_view name) {
-  static const auto table = [] {
-    absl::flat_hash_map<std::string, const OpInfo*> result;
-    for (const OpInfo& row : rows()) result.emplace(std::string(row.name), &row);
+  static const auto& table = *[] {
+    auto* result = new absl::flat_hash_map<std::string, const OpInfo*>;  // leaked, as rows()
+    for (const OpInfo& row : rows()) result->emplace(std::string(row.name), &row);
     return result;
   }();
   const auto found = table.find(std::string(name));

@@ -228,7 +228,8 @@ void Recorder::after_record(Entry& mine) {
   if (ended) {
     device.executor_.kick();
     if (!device.executor_.has_room(device.queue_)) {
-      flush_all();
+      // This device's window has just ended at a cut: a full queue must not make a hard end of it.
+      flush_all_but(device);
       device.executor_.wait_for_room(device.queue_);
     }
   }

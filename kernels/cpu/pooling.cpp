@@ -36,9 +36,9 @@ void pool_window(const T* plane, Window::Span rows, Window::Span columns, const 
   for (int64_t y = rows.begin; y < rows.end; y += h.dilation) {
     for (int64_t x = columns.begin; x < columns.end; x += w.dilation) {
       const T element = plane[y * w.size + x];
-      // Selects instead of a branch: which element is larger cannot be predicted.
-      const bool better =
-          static_cast<bool>((element > value) | ((element != element) & (value == value)));
+      // "Not at most" is also true of NaN. Selects instead of a branch: which element is larger
+      // cannot be predicted.
+      const bool better = static_cast<bool>(!(element <= value) & (value == value));
       value = better ? element : value;
       index = better ? y * w.size + x : index;
     }
@@ -55,10 +55,12 @@ absl::Status pool(const KernelCall& call, const T* in, const Window& h, const Wi
   const int64_t out_w = out.size(3);
   auto* values = out.as<T>();
   auto* indexes = call.out(1).as<int64_t>();
-  const int64_t plane_work =
-      out_h * out_w * std::min(h.kernel, h.size) * std::min(w.kernel, w.size);
-  const int64_t per_block = std::max<int64_t>(1, kElementBlock / std::max<int64_t>(1, plane_work));
-  const double cost = static_cast<double>(planes) * static_cast<double>(plane_work) * kPoolNs;
+  const double plane_work = static_cast<double>(out_h * out_w) *
+                            static_cast<double>(std::min(h.kernel, h.size)) *
+                            static_cast<double>(std::min(w.kernel, w.size));
+  const auto per_block = static_cast<int64_t>(
+      std::max(1.0, static_cast<double>(kElementBlock) / std::max(1.0, plane_work)));
+  const double cost = static_cast<double>(planes) * plane_work * kPoolNs;
   std::vector<Window::Span> columns;
   for (int64_t x = 0; x < out_w; ++x) columns.push_back(w.at(x));
   call.parallel_for((planes + per_block - 1) / per_block, cost, [&](int64_t block, int) {
@@ -91,8 +93,9 @@ absl::Status max_pool2d(const KernelCall& call) {
   };
   auto packed = Packed::of(call, in);
   if (!packed.ok()) return packed.status();
-  if (in.dtype == DType::kI64)
+  if (in.dtype == DType::kI64) {
     return pool(call, packed->as<int64_t>(), axis_window(0), axis_window(1));
+  }
   return pool(call, packed->as<float>(), axis_window(0), axis_window(1));
 }
 

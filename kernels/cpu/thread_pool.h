@@ -6,13 +6,14 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
 
 namespace remora::cpu {
 
@@ -22,7 +23,7 @@ class ThreadPool {
   /// its own.
   using Block = absl::FunctionRef<void(int64_t block, int slot)>;
 
-  /// `threads` counts the caller: 1 starts none.
+  /// `threads` counts the caller: 1 starts none. Fewer run where the system refuses a thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -43,11 +44,12 @@ class ThreadPool {
     void work(int slot);
   };
 
+  bool start(Loop& loop);
   void worker(int slot);
 
-  absl::Mutex mutex_;  // guards the loop's hand-over
-  absl::CondVar started_;
-  absl::CondVar finished_;
+  std::mutex mutex_;  // guards the loop's hand-over
+  std::condition_variable started_;
+  std::condition_variable finished_;
   Loop* loop_ ABSL_GUARDED_BY(mutex_) = nullptr;
   uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
