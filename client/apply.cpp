@@ -42,7 +42,6 @@ Tensor constant(const Tensor& like, Scalar value, DType dtype) {
 
 namespace {
 
-using Inputs = absl::InlinedVector<Tensor, 3>;
 using InputValues = absl::InlinedVector<dispatch::Value, 3>;
 
 InputValues values_of(std::span<const Tensor> inputs) {
@@ -52,6 +51,13 @@ InputValues values_of(std::span<const Tensor> inputs) {
   return values;
 }
 
+bool is_scattered(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) {
+    if (&input.value()->device() != &inputs[0].value()->device()) return true;
+  }
+  return false;
+}
+
 bool any_tracked(std::span<const Tensor> inputs) {
   for (const Tensor& input : inputs) {
     if (input.requires_grad()) return true;
@@ -59,9 +65,11 @@ bool any_tracked(std::span<const Tensor> inputs) {
   return false;
 }
 
-/// Moves what lives elsewhere to the device the op runs on, as differentiable transfers.
-Inputs gather_on_one_device(std::span<const Tensor> inputs, dispatch::DeviceState& target) {
-  Inputs moved(inputs.begin(), inputs.end());
+}  // namespace
+
+OpInputs on_one_device(std::span<const Tensor> inputs) {
+  OpInputs moved(inputs.begin(), inputs.end());
+  dispatch::DeviceState& target = dispatch::route(values_of(inputs));
   for (Tensor& input : moved) {
     if (&input.value()->device() == &target) continue;
     input = input.to(target.device());
@@ -70,20 +78,14 @@ Inputs gather_on_one_device(std::span<const Tensor> inputs, dispatch::DeviceStat
   return moved;
 }
 
-}  // namespace
-
 OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs, dispatch::Attrs attrs) {
   const AutodiffContext context = merge_contexts(dispatch::op_name(code), inputs);
-  InputValues values = values_of(inputs);
-  dispatch::DeviceState& target = dispatch::route(values);
-  Inputs moved;
-  bool scattered = false;
-  for (const dispatch::Value& value : values) scattered |= &value->device() != &target;
-  if (scattered) {
-    moved = gather_on_one_device(inputs, target);
+  OpInputs moved;
+  if (is_scattered(inputs)) {
+    moved = on_one_device(inputs);
     inputs = moved;
-    values = values_of(inputs);
   }
+  const InputValues values = values_of(inputs);
   const autodiff::GradientRule& rule = autodiff::gradient_rule(code);
   const bool tracked = grad_enabled() && rule.differentiable() && any_tracked(inputs);
   if (!tracked) {

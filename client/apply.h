@@ -13,6 +13,7 @@
 
 namespace remora {
 
+using OpInputs = absl::InlinedVector<Tensor, 3>;
 using OpOutputs = absl::InlinedVector<Tensor, 2>;
 
 /// Submits an op over at least one defined tensor. Throws what dispatch::submit does, and
@@ -22,6 +23,11 @@ OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs,
 /// The only output of `apply_all`.
 Tensor apply(dispatch::OpCode code, std::initializer_list<Tensor> inputs,
              dispatch::Attrs attrs = dispatch::NoAttrs{});
+
+/// The operands on the device where an op over them runs: that of the first float operand, else the
+/// first's. Those elsewhere are moved, differentiably, and counted. A function that converts
+/// operands calls it first, because a conversion may make a float of what decides the device.
+OpInputs on_one_device(std::span<const Tensor> inputs);
 
 /// The context of a result: Disabled with Enabled(s) gives Enabled(s); two strategies are refused.
 AutodiffContext merge_contexts(std::string_view op, std::span<const Tensor> inputs);

@@ -1,5 +1,5 @@
 // Elementwise functions of two and three operands.
-#include <limits>
+#include <array>
 #include <numbers>
 
 #include "client/apply.h"
@@ -33,6 +33,10 @@ Tensor truth(const Operand& x, const Tensor& like) {
 }
 
 std::pair<Tensor, Tensor> truths(std::string_view function, const Operand& x, const Operand& y) {
+  if (on_two_devices(x, y)) {
+    const OpInputs placed = on_one_device(std::array{x.tensor(), y.tensor()});
+    return truths(function, placed[0], placed[1]);
+  }
   common_dtype(function, x, x.is_tensor() ? x : y);
   const Tensor& like = x.is_tensor() ? x.tensor() : y.tensor();
   return {truth(x, like), truth(y, like)};
@@ -121,6 +125,15 @@ Tensor logical_xor(const Operand& x, const Operand& y) {
 
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
   const CallScope scope;
+  if (on_two_devices(condition, x) || on_two_devices(condition, y) || on_two_devices(x, y)) {
+    Tensors tensors = {condition};
+    for (const Operand* operand : {&x, &y}) {
+      if (operand->is_tensor()) tensors.push_back(operand->tensor());
+    }
+    const OpInputs placed = on_one_device(tensors);
+    return where(placed[0], x.is_tensor() ? Operand(placed[1]) : x,
+                 y.is_tensor() ? Operand(placed.back()) : y);
+  }
   if (condition.dtype() != DType::kBool) {
     refuse("where",
            str_cat("the condition is ", dtype_name(condition.dtype()), "; it must be bool"));

@@ -17,6 +17,7 @@ void require_tensors(std::string_view function, const Tensors& tensors) {
 }
 
 Tensors in_common_dtype(std::string_view function, const Tensors& tensors) {
+  const OpInputs placed = on_one_device(tensors);
   DType dtype = tensors[0].dtype();
   for (const Tensor& tensor : tensors) {
     const std::optional<DType> common = promote(dtype, tensor.dtype());
@@ -27,7 +28,7 @@ Tensors in_common_dtype(std::string_view function, const Tensors& tensors) {
     dtype = *common;
   }
   Tensors converted;
-  for (const Tensor& tensor : tensors) converted.push_back(astype(tensor, dtype));
+  for (const Tensor& tensor : placed) converted.push_back(astype(tensor, dtype));
   return converted;
 }
 

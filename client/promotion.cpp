@@ -1,5 +1,7 @@
 #include "client/promotion.h"
 
+#include <array>
+
 #include "client/apply.h"
 #include "client/ops.h"
 #include "dispatch/str_cat.h"
@@ -68,8 +70,17 @@ Tensor materialize(const Operand& x, const Tensor& like, DType dtype) {
   return x.is_tensor() ? astype(x.tensor(), dtype) : constant(like, x.number(), dtype);
 }
 
+bool on_two_devices(const Operand& x, const Operand& y) {
+  return x.is_tensor() && y.is_tensor() &&
+         &x.tensor().value()->device() != &y.tensor().value()->device();
+}
+
 std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand& x,
                                        const Operand& y, Domain domain) {
+  if (on_two_devices(x, y)) {
+    const OpInputs placed = on_one_device(std::array{x.tensor(), y.tensor()});
+    return promote_pair(function, placed[0], placed[1], domain);
+  }
   const DType dtype = in_domain(common_dtype(function, x, y), domain);
   const Tensor& like = x.is_tensor() ? x.tensor() : y.tensor();
   return {materialize(x, like, dtype), materialize(y, like, dtype)};
@@ -79,12 +90,6 @@ void require_float(std::string_view function, DType dtype) {
   if (is_float(dtype)) return;
   refuse(function,
          str_cat("takes floating-point tensors, not ", dtype_name(dtype), "; convert with astype"));
-}
-
-void require_defined(std::string_view function, std::initializer_list<const Tensor*> tensors) {
-  for (const Tensor* tensor : tensors) {
-    if (!tensor->defined()) refuse(function, "an operand that is required is undefined");
-  }
 }
 
 }  // namespace remora

@@ -24,7 +24,10 @@ DType in_domain(DType dtype, Domain domain);
 
 /// x converted to what the domain computes in.
 Tensor promote_one(const Tensor& x, Domain domain);
-/// Both operands in their common type; a number becomes a rank-0 constant on the other's device.
+/// True for two tensors that live on different devices.
+bool on_two_devices(const Operand& x, const Operand& y);
+/// Both operands in their common type; a number becomes a rank-0
+/// constant on the other's device, and a tensor elsewhere is moved to where the op runs.
 std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand& x,
                                        const Operand& y, Domain domain);
 /// An operand in a given type, where `like` says on which device a number is made.
@@ -32,7 +35,5 @@ Tensor materialize(const Operand& x, const Tensor& like, DType dtype);
 
 /// INVALID_ARGUMENT unless the dtype is a floating-point type.
 void require_float(std::string_view function, DType dtype);
-/// INVALID_ARGUMENT unless every tensor is defined.
-void require_defined(std::string_view function, std::initializer_list<const Tensor*> tensors);
 
 }  // namespace remora

@@ -137,7 +137,8 @@ class Session : public std::enable_shared_from_this<Session> {
                    absl::StatusOr<dispatch::Buffer> buffer, dispatch::MemoryCharge charge);
 
   // Called by executors; session_replies.cpp.
-  void answer(uint64_t number, absl::StatusOr<dispatch::HostData> data);
+  /// `asked_bytes` were set apart for the answer.
+  void answer(uint64_t number, size_t asked_bytes, absl::StatusOr<dispatch::HostData> data);
   void answer_status(uint64_t number, const absl::Status& status);
   void report(std::string_view op, uint64_t window, uint32_t op_index, uint32_t device,
               const absl::Status& status);
@@ -159,6 +160,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<size_t> waiting_windows_{0};
   std::atomic<int64_t> waiting_bytes_{0};
   std::atomic<int64_t> in_flight_bytes_{0};
+  std::atomic<size_t> asked_bytes_{0};  // of inline answers that devices have yet to give
   std::atomic<bool> blocked_{
       false};  // the strand has stopped in a frame and wants to hear of progress
   std::atomic<bool> ended_{false};

@@ -264,27 +264,32 @@ Session::Outcome Session::handle(const wire::DropRecord& record) {
 }
 
 Session::Outcome Session::handle(const wire::ReadRecord& record) {
+  Value value = values_.find(record.value);
+  const size_t bytes =
+      value ? static_cast<size_t>(
+                  std::min(value->spec().byte_size(), static_cast<int64_t>(wire::kMaxInlineBytes)))
+            : 0;
+  if (asked_bytes_ > 0 && asked_bytes_ + replies_.waiting_bytes() + bytes > kMaxWaitingReplyBytes) {
+    return Outcome::kLater;
+  }
   const absl::Status opened = reads_.open(record.number);
   if (absl::IsAlreadyExists(opened)) {
     report("read", 0, 0, 0, opened);
     return Outcome::kDone;
   }
-  if (!opened.ok()) {
-    answer_status(record.number, opened);
-    return Outcome::kDone;
-  }
-  Value value = values_.find(record.value);
-  if (!value) {
-    answer_status(record.number, unknown_value(record.value));
+  if (!opened.ok() || !value) {
+    answer_status(record.number, opened.ok() ? unknown_value(record.value) : opened);
     return Outcome::kDone;
   }
   uint32_t number = 0;
   while (lanes_[number].device->state.get() != &value->device()) ++number;
+  asked_bytes_ += bytes;
   push(number,
-       dispatch::ReadTask{std::move(value), [session = weak_from_this(),
-                                             read = record.number](absl::StatusOr<HostData> data) {
-                            if (const auto self = session.lock())
-                              self->answer(read, std::move(data));
+       dispatch::ReadTask{std::move(value), [session = weak_from_this(), read = record.number,
+                                             bytes](absl::StatusOr<HostData> data) {
+                            const auto self = session.lock();
+                            if (self == nullptr) return;
+                            self->answer(read, bytes, std::move(data));
                           }});
   return Outcome::kDone;
 }

@@ -15,7 +15,8 @@ using dispatch::HostData;
 using dispatch::MemoryCharge;
 using dispatch::Value;
 
-void Session::answer(uint64_t number, absl::StatusOr<HostData> data) {
+void Session::answer(uint64_t number, size_t asked_bytes, absl::StatusOr<HostData> data) {
+  asked_bytes_ -= asked_bytes;
   if (!data.ok()) {
     answer_status(number, data.status());
     return;

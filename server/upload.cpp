@@ -152,15 +152,16 @@ void Upload::settle_if_ready() {
   }
   absl::StatusOr<dispatch::Buffer> buffer =
       device_.state->backend().upload(value_->id(), std::move(data));
-  if (buffer.ok()) {
+  const absl::Status status = buffer.status();
+  if (status.ok()) {
     value_->fulfil(*std::move(buffer), std::move(charge));
   } else {
-    value_->poison(buffer.status());
+    value_->poison(status);
     const absl::MutexLock lock(&mutex_);
-    status_ = buffer.status();
+    status_ = status;
   }
   device_.state->executor().wake();
-  settled(buffer.status());
+  settled(status);
 }
 
 }  // namespace remora::server

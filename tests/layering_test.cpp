@@ -95,6 +95,7 @@ const std::vector<Rule>& rules() {
          {"server/", "dispatch/", "kernels/", "proto/", "client/remote/channel", "absl", "xxhash",
           "protobuf", "cli11", "json", "toml", "spdlog", "prometheus", "httplib", "openssl",
           "zstd"}},
+        {"cmake/", {}},
         {"include/", {"client/", "dispatch/"}},
         {"examples/",
          {"remora/", "client/", "dispatch/", "examples/", "absl", "cli11", "json", "zlib"}},

@@ -143,6 +143,7 @@ struct Target {
 void measure(const BenchWireOptions& options, const std::vector<Target>& targets,
              remote::EchoClient& echo, Figures& figures) {
   std::vector<AddAndRead> calls;
+  calls.reserve(targets.size());
   for (const Target& target : targets) calls.emplace_back(target.device);
   const auto echo_call = [&] { throw_if_error(echo.round_trip(kEchoBytes)); };
   // The first round warms up: connections, plans, caches.

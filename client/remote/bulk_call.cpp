@@ -4,6 +4,7 @@
 #include <array>
 #include <new>
 
+#include "client/remote/callback_scope.h"
 #include "client/remote/channel.h"
 #include "dispatch/str_cat.h"
 #include "grpcpp/generic/generic_stub.h"
@@ -133,6 +134,7 @@ class DownloadCall final : public BulkCall {
     }
     if (error.ok() && received_ != memory_.size()) error = wrong_size(received_);
     const dispatch::ReadCallback done = std::move(done_);
+    const CallbackScope scope;
     if (error.ok()) {
       done(std::move(data_));
     } else {
@@ -152,8 +154,9 @@ class DownloadCall final : public BulkCall {
     if (!chunk_.Dump(&slices).ok()) return absl::DataLossError("a chunk cannot be read");
     session().count_bulk(0, chunk_.Length());
     std::vector<wire::ByteSpan> spans;
+    spans.reserve(slices.size());
     for (const grpc::Slice& slice : slices) {
-      spans.push_back({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
+      spans.emplace_back(reinterpret_cast<const std::byte*>(slice.begin()), slice.size());
     }
     const absl::StatusOr<wire::ChunkView> chunk = wire::decode_chunk(spans);
     if (!chunk.ok()) return chunk.status();

@@ -91,6 +91,7 @@ absl::Status PrivateWorker::launch(const PrivateWorkerOptions& options) {
                                     "--token-file", token_file_, "--exit-with-parent"};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

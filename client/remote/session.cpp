@@ -3,6 +3,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "client/remote/bulk_call.h"
+#include "client/remote/callback_scope.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 
@@ -35,12 +36,18 @@ absl::Status Session::status() const {
 }
 
 absl::Status Session::wait_for_room() {
-  if (unacked_bytes_ <= wire::kMaxUnackedBytes) return status_;
-  const auto has_room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return is_dead() || unacked_bytes_ <= wire::kMaxUnackedBytes;
-  };
-  mutex_.Await(absl::Condition(&has_room));
+  wait_until([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return unacked_bytes_ <= wire::kMaxUnackedBytes;
+  });
   return status_;
+}
+
+void Session::wait_until(absl::FunctionRef<bool()> has_room) {
+  if (CallbackScope::inside()) return;
+  const auto settled = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_dead() || has_room();
+  };
+  mutex_.Await(absl::Condition(&settled));
 }
 
 void Session::make_room(size_t bytes) {
@@ -125,10 +132,8 @@ absl::Status Session::upload(ValueId id, uint32_t device, HostData data) {
   {
     const absl::MutexLock lock(&mutex_);
     REMORA_RETURN_IF_ERROR(wait_for_room());
-    const auto has_room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return is_dead() || uploads_ < kMaxOpenUploads;
-    };
-    mutex_.Await(absl::Condition(&has_room));
+    wait_until([this]()
+                   ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return uploads_ < kMaxOpenUploads; });
     REMORA_RETURN_IF_ERROR(status_);
     make_room(kRecordBytes);
     writer_.upload(id, device, spec);
@@ -166,10 +171,8 @@ void Session::read(RemoteStorage& source, const Spec& spec, dispatch::ReadCallba
   absl::Status refused;
   {
     const absl::MutexLock lock(&mutex_);
-    const auto has_room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return is_dead() || reads_.size() < kMaxOpenReads;
-    };
-    mutex_.Await(absl::Condition(&has_room));
+    wait_until([this]()
+                   ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return reads_.size() < kMaxOpenReads; });
     refused = status_;
     if (refused.ok()) {
       announce(source, spent);
@@ -179,9 +182,10 @@ void Session::read(RemoteStorage& source, const Spec& spec, dispatch::ReadCallba
       ++stats_.round_trips;
       send_wanted_ = true;
       pump();
+      return;
     }
   }
-  if (!refused.ok()) done(refused);
+  done(refused);
 }
 
 absl::Status Session::synchronize(uint32_t device) {
@@ -196,7 +200,7 @@ absl::Status Session::synchronize(uint32_t device) {
     REMORA_RETURN_IF_ERROR(status_);
     make_room(kRecordBytes);
     writer_.sync(++numbers_, device);
-    const auto notify = [answered](absl::StatusOr<HostData> result) {
+    const auto notify = [answered](const absl::StatusOr<HostData>& result) {
       answered->status = result.status();
       answered->notification.Notify();
     };

@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "client/remote/description.h"
 #include "client/remote/storage.h"
@@ -132,6 +133,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status check_open() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Waits until less is unacknowledged than the limit.
   absl::Status wait_for_room() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Waits for the condition or the end of the session; not at all in a callback of gRPC.
+  void wait_until(absl::FunctionRef<bool()> has_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Begins a new frame unless a record of `bytes` fits the present one.
   void make_room(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Sends the storage's host data first, if it still waits. What is no longer needed goes to

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "client/remote/bulk_call.h"
+#include "client/remote/callback_scope.h"
 #include "client/remote/channel.h"
 #include "client/remote/op_error.h"
 #include "client/remote/session.h"
@@ -175,14 +176,18 @@ void Session::OnReadDone(bool ok) {
     }
     pump();
   }
+  {
+    // Before the next read is started, which takes a while: somebody waits for these.
+    const CallbackScope scope;
+    for (Answer& each : answers) answer(std::move(each));
+    for (const RemoteOpError& error : errors) report_op_error(error);
+    for (OpenRead& orphan : orphans) orphan.done(broken);
+  }
   if (broken.ok()) {
     StartRead(&incoming_);
   } else {
     context_.TryCancel();
   }
-  for (Answer& each : answers) answer(std::move(each));
-  for (const RemoteOpError& error : errors) report_op_error(error);
-  for (OpenRead& orphan : orphans) orphan.done(broken);
 }
 
 absl::Status Session::named(const v1::Status& status) const {
@@ -268,7 +273,10 @@ void Session::OnDone(const grpc::Status& status) {
     if (!is_dead()) die(call_error(status, link_.address, "the session ended"), orphans);
     reason = status_;
   }
-  for (OpenRead& orphan : orphans) orphan.done(reason);
+  {
+    const CallbackScope scope;
+    for (OpenRead& orphan : orphans) orphan.done(reason);
+  }
   const absl::MutexLock lock(&mutex_);
   done_ = true;
 }

@@ -285,21 +285,5 @@ TEST(autodiff, to_same_device_keeps_leaf) {
   expect_floats(*x.grad(), {2, 2}, {2});
 }
 
-TEST(autodiff, backward_crosses_transfer) {
-  if (test_device().kind() != BackendKind::kCpu) GTEST_SKIP() << "needs a second local device";
-  const Device other = Device::cpu(1);
-  try {
-    other.state();
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
-  const Tensor x = leaf({1, 2}, {2});
-  const Tensor moved = x.to(other);
-  EXPECT_TRUE(moved.device() == other);
-  (sum(moved * 3) + sum(x * 2).to(other)).backward();
-  expect_floats(*x.grad(), {5, 5}, {2});
-  EXPECT_TRUE(x.grad()->device() == test_device());
-}
-
 }  // namespace
 }  // namespace remora

@@ -50,6 +50,7 @@ TEST(RemoteBackend, many_large_uploads_at_once_all_arrive) {
   TokenWorker worker;
   const size_t count = 2 * kInlineFloats;
   std::vector<Tensor> tensors;
+  tensors.reserve(100);
   for (int i = 0; i < 100; ++i) {
     tensors.push_back(from_data(ramp(count, static_cast<float>(i)), {static_cast<int64_t>(count)},
                                 worker.device()));

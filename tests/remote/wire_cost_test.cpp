@@ -24,6 +24,7 @@ TEST(WireCost, a_repeated_window_is_one_frame_of_at_most_64_bytes_beside_its_hos
   TokenWorker worker;
   const Device device = worker.device();
   std::vector<Tensor> parameters;
+  parameters.reserve(10);
   for (int i = 0; i < 10; ++i) parameters.push_back(full({16}, static_cast<double>(i), device));
   const size_t batch_bytes = 16 * sizeof(float);
   const auto step = [&](int number) {
@@ -93,6 +94,7 @@ TEST(WireCost, drops_ride_on_the_next_frame) {
   TokenWorker worker;
   const Device device = worker.device();
   std::vector<Tensor> tensors;
+  tensors.reserve(50);
   for (int i = 0; i < 50; ++i) tensors.push_back(full({4}, static_cast<double>(i), device));
   device.synchronize();
   const Cost cost(device);

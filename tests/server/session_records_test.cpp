@@ -291,5 +291,16 @@ TEST_F(SessionRecords, more_windows_in_a_frame_than_may_wait_all_run) {
   EXPECT_THAT(session_.read_floats(sum), ElementsAre(expected, expected));
 }
 
+TEST_F(SessionRecords, more_results_than_may_wait_all_arrive) {
+  const std::vector<float> values(wire::kMaxInlineBytes / sizeof(float), 1.0F);
+  const ValueId value = host(floats(values));
+  constexpr uint64_t kReads = 600;  // 37 MiB
+  for (uint64_t number = 1; number <= kReads; ++number) session_.records().read(number, value);
+  ASSERT_TRUE(session_.send());
+  for (uint64_t number = 1; number <= kReads; ++number) {
+    ASSERT_EQ(session_.wait_for(number).data().size(), wire::kMaxInlineBytes) << number;
+  }
+}
+
 }  // namespace
 }  // namespace remora::test
