@@ -47,18 +47,28 @@ bool wants_flush(const Task& task) {
 
 Executor::Executor(Backend& backend, PlanCache& plans) : backend_(backend), plans_(plans) {}
 
-Executor::~Executor() {
+Executor::~Executor() { stop(absl::CancelledError("the device was closed")); }
+
+void Executor::stop(const absl::Status& reason) {
   std::vector<QueuePtr> queues;
   std::thread thread;
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
+    // A task may end the process: it does not wait for itself.
+    const auto idle = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !busy_ || runner_ == std::this_thread::get_id();
+    };
+    mutex_.Await(absl::Condition(&idle));
     queues = queues_;
     thread = std::move(thread_);
   }
-  if (thread.joinable()) thread.join();
-  for (const QueuePtr& queue : queues)
-    close_queue(queue, absl::CancelledError("the device was closed"));
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();
+  } else if (thread.joinable()) {
+    thread.join();
+  }
+  for (const QueuePtr& queue : queues) close_queue(queue, reason);
 }
 
 Executor::QueuePtr Executor::add_queue() {
@@ -121,7 +131,7 @@ Executor::Queue* Executor::next_runnable() const {
   return nullptr;
 }
 
-bool Executor::can_run() const { return !busy_ && next_runnable() != nullptr; }
+bool Executor::can_run() const { return !stopping_ && !busy_ && next_runnable() != nullptr; }
 
 void Executor::run_one() {
   Queue* queue = next_runnable();
@@ -137,6 +147,7 @@ void Executor::run_one() {
     queue->tasks.pop_front();
     queue->settled_inputs = 0;
     busy_ = true;
+    runner_ = std::this_thread::get_id();
     flush_due_ = flush_due_ || wants_flush(task);
     int64_t bytes = 0;
     const bool is_window = std::holds_alternative<WindowRun>(task);

@@ -63,8 +63,10 @@ class Executor {
   using QueuePtr = std::shared_ptr<Queue>;
 
   Executor(Backend& backend, PlanCache& plans);
-  /// Finishes no further task; what is queued is dropped and its values are poisoned.
   ~Executor();
+  /// Waits for the running task and starts no other: what is queued, and what is pushed later, is
+  /// answered with `reason` at once. For the end of the process, and of this object.
+  void stop(const absl::Status& reason);
 
   QueuePtr add_queue();
   /// Drops what the queue still holds: pending outputs are poisoned with `reason`, reads answered
@@ -104,7 +106,8 @@ class Executor {
   mutable absl::Mutex mutex_;  // guards the queues and who runs
   std::vector<QueuePtr> queues_ ABSL_GUARDED_BY(mutex_);
   size_t next_queue_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool busy_ ABSL_GUARDED_BY(mutex_) = false;     // a task is running
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;       // a task is running
+  std::thread::id runner_ ABSL_GUARDED_BY(mutex_);  // on this thread
   bool offered_ ABSL_GUARDED_BY(mutex_) = false;  // the background thread may take what is runnable
   bool flush_due_ ABSL_GUARDED_BY(mutex_) =
       false;  // a hard end ran: flush the backend once nothing is left

@@ -22,7 +22,9 @@ void watch_forks() {
 void throw_if_forked() {
   if (!in_forked_child()) return;
   throw Error(absl::FailedPreconditionError(
-      "devices opened before fork() cannot be used in the child process; open them after it"));
+      "this process was forked from one that had opened devices; devices work in the parent, and "
+      "in a "
+      "child that was forked before any device was opened or that has called exec()"));
 }
 
 }  // namespace remora::dispatch

@@ -143,12 +143,20 @@ absl::StatusOr<Device> Registry::default_device() const {
                                           " or set REMORA_DEVICE"));
 }
 
+void Registry::stop() {
+  if (in_forked_child()) return;
+  for (DeviceState* device : opened()) {
+    device->executor().stop(absl::CancelledError("the process is ending"));
+  }
+}
+
 Registry& registry() {
   static Registry& instance = *[] {
-    auto* made =
-        new Registry;  // devices may be used until the process ends, so it is never destroyed
+    // Never destroyed: devices may be used until the process ends.
+    auto* made = new Registry;  // leaked
     watch_forks();
     register_backends(*made);
+    std::atexit([] { registry().stop(); });
     return made;
   }();
   return instance;

@@ -40,6 +40,9 @@ class Registry {
   absl::StatusOr<DeviceState*> open(const Device& device);
   /// Every device opened so far.
   std::vector<DeviceState*> opened() const;
+  /// Stops every executor: nothing runs while the process takes down what kernels may use. Called
+  /// when the main thread leaves, and at exit; harmless twice.
+  void stop();
   /// The default device: REMORA_DEVICE, else the kinds in order. Errors name what is available.
   absl::StatusOr<Device> default_device() const;
   /// "cpu, remote".

@@ -1,5 +1,7 @@
 #include "dispatch/window.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "dispatch/error.h"
 #include "dispatch/fork_guard.h"
 #include "dispatch/limits.h"
+#include "dispatch/registry.h"
 
 namespace remora::dispatch {
 namespace {
@@ -104,6 +107,7 @@ void Window::end(WindowEnd why) {
     inputs_.clear();
     input_index_.clear();
     number_ = 0;
+    ++ends_;
     device_.windows_.fetch_add(1, std::memory_order_relaxed);
     // Under the record mutex, so that windows enter the queue in the order in which values pass
     // between them.
@@ -116,11 +120,11 @@ void Window::end(WindowEnd why) {
   }
 }
 
-Window::Mark Window::mark() const { return {number_, builder_.mark(), policy_}; }
+Window::Mark Window::mark() const { return {ends_, builder_.mark(), policy_}; }
 
 void Window::rewind(const Mark& mark) {
   // If the window was handed over since, all that is open now was recorded after the mark.
-  const bool same_window = mark.number == number_;
+  const bool same_window = mark.ends == ends_;
   const GraphBuilder::Mark target = same_window ? mark.builder : GraphBuilder().mark();
   for (size_t i = target.outputs; i < outputs_.size(); ++i) {
     outputs_[i]->window_ = nullptr;
@@ -156,6 +160,8 @@ Recorder::Recorder() = default;
 Recorder::~Recorder() {
   if (in_forked_child()) return;
   flush_all();
+  // The main thread's thread_locals go before any static object of the program does.
+  if (getpid() == gettid()) registry().stop();
 }
 
 Recorder::Entry& Recorder::entry(DeviceState& device) {

@@ -43,7 +43,7 @@ class Window {
   bool is_full() const;
 
   struct Mark {
-    uint64_t number;
+    uint64_t ends;
     GraphBuilder::Mark builder;
     CutPolicy policy;
   };
@@ -57,6 +57,7 @@ class Window {
 
   DeviceState& device_;
   uint64_t number_ = 0;  // taken at the first op
+  uint64_t ends_ = 0;    // windows handed over so far
   GraphBuilder builder_;
   std::vector<Value> inputs_;   // external, by index
   std::vector<Value> outputs_;  // by output index

@@ -120,7 +120,7 @@ absl::Status GraphTable::define(const wire::DefineRecord& record) {
         absl::Status(defined.status.code(),
                      str_cat("graph ", record.graph, ": ", std::string(defined.status.message())));
   }
-  const absl::Status status = defined.status;
+  absl::Status status = defined.status;
   graphs_.emplace(record.graph, std::move(defined));
   return status;
 }

@@ -131,7 +131,7 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
     }
     session->uploads().claim(
         id, [self = shared_from_this(), chunk = *std::move(chunk)](
-                absl::StatusOr<UploadPtr> upload) { self->start_with(chunk, upload); });
+                const absl::StatusOr<UploadPtr>& upload) { self->start_with(chunk, upload); });
   }
 
   void start_with(const wire::ChunkView& chunk, const absl::StatusOr<UploadPtr>& upload) {

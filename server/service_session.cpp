@@ -24,8 +24,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::ClientFrame, v1:
     if (status.ok()) {
       absl::StatusOr<std::shared_ptr<Session>> session =
           worker.sessions().open(reactor, context.peer());
-      if (session.ok()) reactor->session_ = *std::move(session);
       status = session.status();
+      if (status.ok()) reactor->session_ = *std::move(session);
     }
     if (status.ok()) {
       reactor->read_next_frame();

@@ -65,11 +65,11 @@ void UploadTable::ended(ValueId id, const absl::Status& status) {
     }
     remember_end(id, status);
   }
-  if (claim)
-    claim(status.ok() ? absl::AlreadyExistsError(str_cat(name(id), ": it is complete")) : status);
+  if (!claim) return;
+  claim(status.ok() ? absl::AlreadyExistsError(str_cat(name(id), ": it is complete")) : status);
 }
 
-void UploadTable::claim(ValueId id, Claim claim) {
+void UploadTable::claim(ValueId id, Claim caller) {
   absl::StatusOr<UploadPtr> result = UploadPtr();
   {
     const absl::MutexLock lock(&mutex_);
@@ -93,11 +93,11 @@ void UploadTable::claim(ValueId id, Claim claim) {
                                                     " calls wait for announcements; at most ",
                                                     kMaxEarlyUploads, " are allowed"));
     } else {
-      waiting_.emplace(id.bits(), std::move(claim));
+      waiting_[id.bits()] = std::move(caller);
       return;
     }
   }
-  claim(std::move(result));
+  caller(std::move(result));
 }
 
 void UploadTable::cancel_claim(ValueId id, const absl::Status& reason) {

@@ -34,7 +34,7 @@ class UploadTable {
 
   /// Gives the upload to a call, now or when it is announced. ALREADY_EXISTS if a call has it or
   /// had it, RESOURCE_EXHAUSTED if too many calls wait.
-  void claim(dispatch::ValueId id, Claim claim);
+  void claim(dispatch::ValueId id, Claim caller);
   /// A waiting call goes away.
   void cancel_claim(dispatch::ValueId id, const absl::Status& reason);
 

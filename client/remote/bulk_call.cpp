@@ -35,17 +35,29 @@ class UploadCall final : public BulkCall {
   bool is_upload() const override { return true; }
 
   void start() override {
-    prepare("/remora.v1.Worker/Upload");
+    bool is_last = false;
+    {
+      const Turn turn(*this);
+      prepare("/remora.v1.Worker/Upload");
+      is_last = take_next_chunk();
+    }
     StartRead(&reply_);
-    write_next();
+    write_chunk(is_last);
     StartCall();
   }
 
   void OnWriteDone(bool ok) override {
-    if (ok && sent_ < data_.span().size()) write_next();
+    bool is_last = false;
+    {
+      const Turn turn(*this);
+      if (!ok || sent_ == data_.span().size()) return;
+      is_last = take_next_chunk();
+    }
+    write_chunk(is_last);
   }
 
   void OnDone(const grpc::Status& status) override {
+    Turn(*this).is_last();
     const auto self = leave();
     if (status.ok()) return;
     // The worker poisons the value when it refuses or loses an upload; but nobody does if the bulk
@@ -55,7 +67,8 @@ class UploadCall final : public BulkCall {
   }
 
  private:
-  void write_next() {
+  /// Makes `chunk_` of the next bytes; true if they are the last.
+  bool take_next_chunk() {
     const auto all = data_.span();
     const size_t bytes = std::min(wire::kChunkBytes, all.size() - sent_);
     wire::ChunkHeader header;
@@ -68,10 +81,14 @@ class UploadCall final : public BulkCall {
     chunk_ = grpc::ByteBuffer(slices.data(), slices.size());
     sent_ += bytes;
     session().count_bulk(chunk_.Length(), 0);
-    if (sent_ < all.size()) {
-      StartWrite(&chunk_);
-    } else {
+    return sent_ == all.size();
+  }
+
+  void write_chunk(bool is_last) {
+    if (is_last) {
       StartWriteLast(&chunk_, grpc::WriteOptions());
+    } else {
+      StartWrite(&chunk_);
     }
   }
 
@@ -94,36 +111,32 @@ class DownloadCall final : public BulkCall {
   bool is_upload() const override { return false; }
 
   void start() override {
-    try {
-      data_ = HostData::make(spec_, [this](std::span<std::byte> memory) { memory_ = memory; });
-    } catch (const std::bad_alloc&) {
-      error_ = absl::ResourceExhaustedError(
-          str_cat("no host memory for a read of ", spec_.str(), ", ", spec_.byte_size(), " bytes"));
+    {
+      const Turn turn(*this);
+      begin();
     }
-    v1::DownloadRequest request;
-    request.set_session(session().session_id());
-    request.set_read(number_);
-    const grpc::Slice slice(request.SerializeAsString());
-    request_ = grpc::ByteBuffer(&slice, 1);
-    session().count_bulk(request_.Length(), 0);
-    prepare("/remora.v1.Worker/Download");
-    if (!error_.ok()) cancel();
     StartWriteLast(&request_, grpc::WriteOptions());
     StartRead(&chunk_);
     StartCall();
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return;
-    if (error_.ok()) error_ = take_chunk();
-    if (!error_.ok()) {
-      cancel();
-      return;
+    bool failed = false;
+    {
+      const Turn turn(*this);
+      if (!ok) return;
+      if (error_.ok()) error_ = take_chunk();
+      failed = !error_.ok();
     }
-    StartRead(&chunk_);
+    if (failed) {
+      cancel();
+    } else {
+      StartRead(&chunk_);
+    }
   }
 
   void OnDone(const grpc::Status& status) override {
+    Turn(*this).is_last();
     const auto self = leave();
     const std::string& address = session().link().address;
     absl::Status error = error_;
@@ -143,6 +156,23 @@ class DownloadCall final : public BulkCall {
   }
 
  private:
+  void begin() {
+    try {
+      data_ = HostData::make(spec_, [this](std::span<std::byte> memory) { memory_ = memory; });
+    } catch (const std::bad_alloc&) {
+      error_ = absl::ResourceExhaustedError(
+          str_cat("no host memory for a read of ", spec_.str(), ", ", spec_.byte_size(), " bytes"));
+    }
+    v1::DownloadRequest request;
+    request.set_session(session().session_id());
+    request.set_read(number_);
+    const grpc::Slice slice(request.SerializeAsString());
+    request_ = grpc::ByteBuffer(&slice, 1);
+    session().count_bulk(request_.Length(), 0);
+    prepare("/remora.v1.Worker/Download");
+    if (!error_.ok()) cancel();
+  }
+
   absl::Status wrong_size(size_t bytes) {
     return absl::DataLossError(str_cat("worker ", session().link().address, ": read ", number_,
                                        " of ", spec_.str(), " brought ", bytes, " bytes; ",

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
@@ -22,6 +23,13 @@ struct OptionsTable {
 OptionsTable& table() {
   static auto& instance = *std::make_unique<OptionsTable>().release();  // outlives every thread
   return instance;
+}
+
+/// A host's name has no case, a path does.
+std::string table_key(std::string_view address) {
+  std::string key(address);
+  if (!key.starts_with("unix:")) absl::AsciiStrToLower(&key);
+  return key;
 }
 
 std::string environment(const char* name) {
@@ -65,14 +73,14 @@ absl::Status check_token(const std::string& text) {
 
 void set_remote_options(std::string_view address, RemoteOptions options) {
   const absl::MutexLock lock(&table().mutex);
-  table().by_address[std::string(address)] = std::move(options);
+  table().by_address[table_key(address)] = std::move(options);
 }
 
 RemoteOptions remote_options(std::string_view address) {
   RemoteOptions options;
   {
     const absl::MutexLock lock(&table().mutex);
-    const auto found = table().by_address.find(std::string(address));
+    const auto found = table().by_address.find(table_key(address));
     if (found != table().by_address.end()) options = found->second;
   }
   if (environment("REMORA_INSECURE") == "1") options.insecure = true;

@@ -41,6 +41,15 @@ TEST(RemoteOptions, the_token_comes_from_the_option_then_its_file_then_the_envir
   EXPECT_EQ(load_token("w:1", options)->text, "direct");
 }
 
+TEST(RemoteOptions, options_are_found_whatever_the_case_of_the_host) {
+  RemoteOptions options;
+  options.connect_deadline_ms = 1234;
+  set_remote_options("Some-Host:7070", options);
+  EXPECT_EQ(remote_options("some-host:7070").connect_deadline_ms, 1234);
+  set_remote_options("unix:/Run/a.sock", options);
+  EXPECT_NE(remote_options("unix:/run/a.sock").connect_deadline_ms, 1234);
+}
+
 TEST(RemoteOptions, a_bad_token_names_worker_option_and_file) {
   RemoteOptions options;
   options.token_file = "/nowhere/token";

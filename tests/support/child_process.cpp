@@ -35,6 +35,7 @@ bool wait_readable(int file, Clock::time_point deadline) {
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> out;
+  out.reserve(strings.size() + 1);
   for (std::string& text : strings) out.push_back(text.data());
   out.push_back(nullptr);
   return out;
