@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 # The folders whose tests the sanitizers watch most closely.
-CORE_TESTS := ^(dispatch|kernels|proto|wire|remote|server)$$
+CORE_TESTS := ^(dispatch|kernels|wire|remote|server)$$
 
 configure = cmake --preset $(1) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
 build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset $(1) $(2)

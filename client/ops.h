@@ -51,7 +51,8 @@ Tensor new_empty(const Tensor& like, const Shape& shape);
 Tensor arange(Scalar start, Scalar end, Scalar step = 1,
               const Device& device = Device::default_device(),
               std::optional<DType> dtype = std::nullopt);
-/// `count` evenly spaced numbers from `start` to `end`, both included.
+/// `count` evenly spaced numbers from `start` to `end`, both included; rounded down, from f32, if
+/// `dtype` is an integer's.
 Tensor linspace(double start, double end, int64_t count,
                 const Device& device = Device::default_device(), DType dtype = DType::kF32);
 /// base^x for x in linspace(start, end, count).

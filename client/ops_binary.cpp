@@ -174,7 +174,7 @@ Tensor clip(const Tensor& x, std::optional<Operand> low, std::optional<Operand> 
 
 namespace {
 
-/// Quotient rounded down, and checked operands, for the remainder family.
+/// The promoted operands of a function of floats only.
 std::pair<Tensor, Tensor> float_pair(std::string_view function, const Operand& x,
                                      const Operand& y) {
   auto pair = promote_pair(function, x, y, Domain::kAny);
@@ -193,13 +193,13 @@ Tensor floor_divide(const Operand& x, const Operand& y) {
 Tensor remainder(const Operand& x, const Operand& y) {
   const CallScope scope;
   const auto [a, b] = float_pair("remainder", x, y);
-  return a - floor(a / b).detach() * b;
+  return apply(OpCode::remainder, {a, b});
 }
 
 Tensor fmod(const Operand& x, const Operand& y) {
   const CallScope scope;
   const auto [a, b] = float_pair("fmod", x, y);
-  return a - trunc(a / b).detach() * b;
+  return apply(OpCode::fmod, {a, b});
 }
 
 Tensor fmax(const Operand& x, const Operand& y) {

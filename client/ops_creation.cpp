@@ -95,6 +95,12 @@ Tensor linspace(double start, double end, int64_t count, const Device& device, D
   if (count < 0) refuse("linspace", str_cat("the count is ", count));
   throw_if_error(check_shape(Shape{count}));
   const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0.0;
+  const bool integer = !is_float(dtype) && dtype != DType::kBool;
+  if (integer && (std::floor(start) != start || std::floor(step) != step)) {
+    // Not arange in integers: it would round the step, and every element after the first with it.
+    const CallScope scope;
+    return astype(floor(linspace(start, end, count, device)), dtype);
+  }
   return create(OpCode::arange, dispatch::ArangeAttrs{dtype, count, start, step}, device);
 }
 

@@ -180,7 +180,8 @@ Tensor round(const Tensor& x) {
   const Tensor rest = x - below;
   const Tensor odd = below - 2.0 * floor(below * 0.5);  // 1 where `below` is odd
   const Tensor up = logical_or(rest > 0.5, logical_and(equal(rest, 0.5), equal(odd, 1.0)));
-  return where(up, below + 1.0, below);
+  const Tensor rounded = where(up, below + 1.0, below);
+  return where(equal(rounded, 0.0), x.detach() * 0.0, rounded);  // a zero keeps the sign of x
 }
 Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0 || is_rounded_already("round", x)) return round(x);

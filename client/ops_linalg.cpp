@@ -72,6 +72,9 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
   if (a.size(-1) != b.size(-2)) {
     refuse("matmul", str_cat("inner dimensions differ: ", shapes(x, y)));
   }
+  if (!broadcast_shapes(batch_of(a), batch_of(b)).ok()) {
+    refuse("matmul", str_cat("batch axes do not broadcast: ", shapes(x, y)));
+  }
   Tensor result = product(a, b);
   if (x.rank() == 1) result = squeeze(result, -2);
   if (y.rank() == 1) result = squeeze(result, -1);

@@ -25,6 +25,10 @@ Shape resolve_shape(std::string_view function, const Shape& shape, int64_t count
       unknown = axis;
       continue;
     }
+    if (size < -1) {
+      refuse(function, str_cat("sizes ", shape.str(), ": ", size,
+                               " is no size; a size is at least 0, or -1 to be inferred"));
+    }
     if (size < 0) refuse(function, str_cat("sizes ", shape.str(), ": at most one may be -1"));
     if (size != 0 && known > dispatch::kMaxElements / size) refuse(function, "too many elements");
     known *= size;

@@ -2,6 +2,8 @@
 // does.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -15,6 +17,31 @@ namespace remora {
 /// The element at `index`, as a number.
 Scalar element_as_scalar(const dispatch::HostData& data, int64_t index);
 
+/// A double, int64_t or uint64_t as a T. Integers truncate and saturate at T's limits, NaN gives 0,
+/// as in astype; a bool is true unless the number is 0.
+template <typename T, typename Number>
+T number_as(Number number) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_same_v<T, bool>) {
+    return number != Number{0};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(number);
+  } else if constexpr (std::is_floating_point_v<Number>) {
+    // One above the largest T: a power of two, so exact where the largest T itself may not be.
+    constexpr Number kAbove = Number{2} * static_cast<Number>(Limits::max() / 2 + 1);
+    if (std::isnan(number)) return 0;
+    if (number >= kAbove) return Limits::max();
+    return number <= static_cast<Number>(Limits::min()) ? Limits::min() : static_cast<T>(number);
+  } else {
+    if constexpr (std::is_signed_v<Number>) {
+      const auto lowest = static_cast<int64_t>(Limits::min());
+      if (number < 0) return number < lowest ? Limits::min() : static_cast<T>(number);
+    }
+    const bool above = static_cast<uint64_t>(number) > static_cast<uint64_t>(Limits::max());
+    return above ? Limits::max() : static_cast<T>(number);
+  }
+}
+
 /// Copies share one result. Any thread may wait on it; a result that nobody waits for is dropped.
 class ReadFuture {
  public:
@@ -26,13 +53,14 @@ class ReadFuture {
   /// Waits for the bytes. Throws what made the computation fail, or UNAVAILABLE when the worker is
   /// gone.
   const dispatch::HostData& get() const;
-  /// The only element, converted to T. INVALID_ARGUMENT unless there is exactly one.
+  /// The only element, converted as number_as does. INVALID_ARGUMENT unless there is exactly one.
   template <typename T>
   T item() const {
     static_assert(std::is_arithmetic_v<T>);
     const Scalar scalar = single_element();
-    if (std::is_integral_v<T> || !scalar.is_float()) return static_cast<T>(scalar.as_int64());
-    return static_cast<T>(scalar.as_double());
+    if (scalar.is_float()) return number_as<T>(scalar.as_double());
+    if (get().spec.dtype == DType::kU64) return number_as<T>(scalar.bits());
+    return number_as<T>(scalar.as_int64());
   }
   /// All elements, row-major. INVALID_ARGUMENT unless T is their type.
   template <typename T>

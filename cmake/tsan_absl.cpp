@@ -1,9 +1,9 @@
-// Linked into every binary of the tsan preset, and only there. A distribution's Abseil is not instrumented, so
-// ThreadSanitizer cannot see that absl::Mutex orders what its holders do. The linker (--wrap) puts these functions
-// around the library's, and they say so.
+// Linked into every binary of the tsan preset, and only there. A distribution's Abseil is not
+// instrumented, so ThreadSanitizer cannot see that absl::Mutex orders what its holders do. The
+// linker (--wrap) puts these functions around the library's, and they say so.
 //
-// A Condition is evaluated by whoever unlocks, under the lock but inside uninstrumented code: those accesses are
-// ignored, since they are ordered by the very lock that is being left.
+// A Condition is evaluated by whoever unlocks, under the lock but inside uninstrumented code: those
+// accesses are ignored, since they are ordered by the very lock that is being left.
 #include <cstdint>
 
 extern "C" {
@@ -33,8 +33,8 @@ class InsideAbseil {
 
 }  // namespace
 
-// REMORA_ABSL_MANGLED is the mangled namespace, "4absl7debian3"; set by cmake/tsan.cmake, which lists the same
-// functions for --wrap.
+// REMORA_ABSL_MANGLED is the mangled namespace, "4absl7debian3"; set by cmake/tsan.cmake, which
+// lists the same functions for --wrap.
 #define REAL(symbol) asm("__real__ZN" symbol)
 #define WRAP(symbol) asm("__wrap__ZN" symbol)
 
@@ -76,8 +76,10 @@ void wrap_await(void* mutex, const void* condition) {
   __tsan_acquire(mutex);
 }
 
-bool real_await_timeout(void* mutex, const void* condition, DurationWords timeout) REAL(AWAIT_TIMEOUT);
-bool wrap_await_timeout(void* mutex, const void* condition, DurationWords timeout) WRAP(AWAIT_TIMEOUT);
+bool real_await_timeout(void* mutex, const void* condition, DurationWords timeout)
+    REAL(AWAIT_TIMEOUT);
+bool wrap_await_timeout(void* mutex, const void* condition, DurationWords timeout)
+    WRAP(AWAIT_TIMEOUT);
 bool wrap_await_timeout(void* mutex, const void* condition, DurationWords timeout) {
   __tsan_release(mutex);
   bool met = false;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "dispatch/memory_account.h"
 #include "dispatch/shape.h"
 
 namespace remora::dispatch {
@@ -15,6 +16,17 @@ namespace remora::dispatch {
 class Storage {
  public:
   virtual ~Storage() = default;
+  /// Bytes it holds in this process, whatever views of it are left.
+  virtual int64_t byte_size() const { return 0; }
+
+  /// What the storage costs its owner's account until it is freed: a small view keeps all of it
+  /// alive, so the charge goes with the storage and not with the value that was made first. Set at
+  /// most once, before any value on the storage is settled.
+  bool charged() const { return charge_.bytes() > 0; }
+  void hold(MemoryCharge charge) { charge_ = std::move(charge); }
+
+ private:
+  MemoryCharge charge_;
 };
 
 /// A strided view of a Storage. Views share the storage; strides and offset are in elements.

@@ -8,6 +8,7 @@
 #include "dispatch/fork_guard.h"
 #include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
+#include "dispatch/transfer.h"
 #include "dispatch/window.h"
 
 namespace remora {
@@ -95,14 +96,16 @@ dispatch::DeviceState& Device::state() const {
 
 void Device::flush() const {
   dispatch::throw_if_forked();
-  dispatch::Recorder::current().flush(state());
+  dispatch::DeviceState& device = state();
+  dispatch::Recorder::current().flush(device);
+  device.backend().flush();  // drops too, where nothing was recorded
 }
 
 void Device::synchronize() const {
   dispatch::throw_if_forked();
   dispatch::DeviceState& device = state();
   dispatch::Recorder::current().flush_all();
-  device.executor().wait_until_empty(device.queue());
+  dispatch::wait_for_tasks(device);
   throw_if_error(device.backend().synchronize());
 }
 

@@ -62,7 +62,8 @@ class Device {
   /// The same hardware with gradients tracked; checkpointing stays as it was, else Disabled.
   /// Idempotent.
   Device autodiff() const;
-  /// Selects Balanced checkpointing. Throws FAILED_PRECONDITION without autodiff.
+  /// Selects Balanced checkpointing. In this version the strategy is carried and checked, and
+  /// nothing is recomputed yet. Throws FAILED_PRECONDITION without autodiff.
   Device gradient_checkpointing() const;
   /// Removes autodiff and checkpointing. Idempotent.
   Device without_autodiff() const;

@@ -40,8 +40,8 @@ T value_or_throw(absl::StatusOr<T> result) {
 /// Returns the status from the enclosing function unless it is OK.
 #define REMORA_RETURN_IF_ERROR(expression) \
   REMORA_RETURN_IF_ERROR_(REMORA_CONCAT(status_, __COUNTER__), expression)
-#define REMORA_RETURN_IF_ERROR_(status, expression)                     \
-  do {                                                                  \
+#define REMORA_RETURN_IF_ERROR_(status, expression)                      \
+  do {                                                                   \
     if (absl::Status status = (expression); !status.ok()) return status; \
   } while (false)
 

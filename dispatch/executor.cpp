@@ -1,8 +1,12 @@
 #include "dispatch/executor.h"
 
+#include <unistd.h>
+
+#include <exception>
 #include <utility>
 
 #include "dispatch/limits.h"
+#include "dispatch/str_cat.h"
 #include "dispatch/window_execution.h"
 
 namespace remora::dispatch {
@@ -47,10 +51,19 @@ bool wants_flush(const Task& task) {
 
 Executor::Executor(Backend& backend, PlanCache& plans) : backend_(backend), plans_(plans) {}
 
-Executor::~Executor() { stop(absl::CancelledError("the device was closed")); }
-
-void Executor::stop(const absl::Status& reason) {
+Executor::~Executor() {
+  stop();
   std::vector<QueuePtr> queues;
+  {
+    const absl::MutexLock lock(&mutex_);
+    queues = queues_;
+  }
+  for (const QueuePtr& queue : queues) {
+    close_queue(queue, absl::CancelledError("the device was closed"));
+  }
+}
+
+void Executor::stop() {
   std::thread thread;
   {
     const absl::MutexLock lock(&mutex_);
@@ -60,7 +73,6 @@ void Executor::stop(const absl::Status& reason) {
       return !busy_ || runner_ == std::this_thread::get_id();
     };
     mutex_.Await(absl::Condition(&idle));
-    queues = queues_;
     thread = std::move(thread_);
   }
   if (thread.get_id() == std::this_thread::get_id()) {
@@ -68,7 +80,6 @@ void Executor::stop(const absl::Status& reason) {
   } else if (thread.joinable()) {
     thread.join();
   }
-  for (const QueuePtr& queue : queues) close_queue(queue, reason);
 }
 
 Executor::QueuePtr Executor::add_queue() {
@@ -173,7 +184,12 @@ void Executor::run_one() {
 
 void Executor::execute(Task& task) {
   if (auto* window = std::get_if<WindowRun>(&task)) {
-    execute_window(backend_, plans_, *window);
+    try {
+      execute_window(backend_, plans_, *window);
+    } catch (const std::exception& error) {
+      poison_window(*window,
+                    absl::ResourceExhaustedError(str_cat("a window failed: ", error.what())));
+    }
   } else if (auto* read = std::get_if<ReadTask>(&task)) {
     if (read->value->poisoned()) {
       read->done(read->value->error());
@@ -202,14 +218,23 @@ void Executor::kick() {
   }
 }
 
-void Executor::run_until(absl::FunctionRef<bool()> done) {
+bool Executor::run_until(absl::FunctionRef<bool()> done) {
   const absl::MutexLock lock(&mutex_);
-  const auto ready = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return done() || can_run(); };
+  const auto ready = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || done() || can_run();
+  };
   for (;;) {
     mutex_.Await(absl::Condition(&ready));
-    if (done()) return;
+    if (stopping_) break;
+    if (done()) return true;
     run_one();
   }
+  const bool takes_the_process_down = getpid() == gettid();
+  const auto never = [] { return false; };
+  if (!takes_the_process_down) {
+    mutex_.AwaitWithTimeout(absl::Condition(&never), absl::Milliseconds(kExitGrace_ms));
+  }
+  return false;
 }
 
 void Executor::background() {
@@ -231,7 +256,8 @@ void Executor::wake() {
 }
 
 bool Executor::within_bounds(const Queue& queue) const {
-  return queue.closed || (queue.windows <= kMaxQueuedWindows && queue.bytes <= kMaxQueuedBytes);
+  return queue.closed || (queue.windows <= kMaxQueuedWindows && queue.bytes <= kMaxQueuedBytes &&
+                          queue.tasks.size() <= kMaxQueuedTasks);
 }
 
 bool Executor::has_room(const QueuePtr& queue) const {

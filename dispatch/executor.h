@@ -63,10 +63,11 @@ class Executor {
   using QueuePtr = std::shared_ptr<Queue>;
 
   Executor(Backend& backend, PlanCache& plans);
+  /// Answers what is queued with CANCELLED.
   ~Executor();
-  /// Waits for the running task and starts no other: what is queued, and what is pushed later, is
-  /// answered with `reason` at once. For the end of the process, and of this object.
-  void stop(const absl::Status& reason);
+  /// For the end of the process: waits for the running task and starts no other. Threads that wait
+  /// go on waiting until the process is gone; the main thread, which takes it down, does not.
+  void stop();
 
   QueuePtr add_queue();
   /// Drops what the queue still holds: pending outputs are poisoned with `reason`, reads answered
@@ -80,11 +81,12 @@ class Executor {
   void kick();
   /// Runs queued tasks on this thread, or waits for whoever runs them, until `done()`. `done` is
   /// looked at under the executor's lock and after every task.
-  void run_until(absl::FunctionRef<bool()> done);
+  bool run_until(absl::FunctionRef<bool()> done);
   /// Looks again at parked queues and at `run_until` conditions. Called after a value that does not
   /// come from this executor was settled.
   void wake();
-  /// True if the queue is within its bounds (limits.h).
+  /// True if the queue is within its bounds (limits.h): windows, their bytes, and tasks of any
+  /// kind.
   bool has_room(const QueuePtr& queue) const;
   /// Waits until it is.
   void wait_for_room(const QueuePtr& queue);

@@ -118,7 +118,8 @@ namespace {
 /// Follows an encoding and rebuilds it with a GraphBuilder; the result's key must equal the input.
 class GraphDecoder {
  public:
-  GraphDecoder(std::string_view bytes, const GraphLimits& limits) : in_(bytes), limits_(limits) {}
+  GraphDecoder(std::string_view bytes, const GraphLimits& limits)
+      : bytes_(bytes), in_(bytes), limits_(limits) {}
 
   absl::StatusOr<GraphPtr> decode() {
     if (in_.size() < 2 || static_cast<uint8_t>(in_[0]) != kCatalogueVersion) {
@@ -144,7 +145,10 @@ class GraphDecoder {
     if (!in_.empty()) return absl::InvalidArgumentError("graph: bytes after its end");
     if (builder_.empty()) return absl::InvalidArgumentError("graph: no op");
     std::vector<uint64_t> params;
-    return builder_.finish(params);
+    GraphPtr graph = builder_.finish(params);
+    // One graph has one encoding: a key that differs from what was sent would be another plan's.
+    if (graph->key != bytes_) return absl::InvalidArgumentError("graph: not in its canonical form");
+    return graph;
   }
 
  private:
@@ -204,6 +208,7 @@ class GraphDecoder {
     return Position::external(static_cast<uint32_t>(number));
   }
 
+  const std::string_view bytes_;
   std::string_view in_;
   const GraphLimits limits_;
   GraphBuilder builder_;

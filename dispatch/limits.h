@@ -37,7 +37,14 @@ inline constexpr size_t kMaxLiveSets = 8;
 
 /// Windows recorded but not yet executed, per device, before a recording thread waits.
 inline constexpr size_t kMaxQueuedWindows = 64;
+/// Tasks of any kind (windows, reads, transfers), likewise.
+inline constexpr size_t kMaxQueuedTasks = 1024;
 /// Logical bytes of their outputs, likewise.
 inline constexpr int64_t kMaxQueuedBytes = int64_t{4} << 30;
+
+/// How long a thread that waits is held while the process ends, before it is told so. Long enough
+/// that one that nobody joins never throws into an exit; short enough that one that somebody joins
+/// does not stop it.
+inline constexpr int kExitGrace_ms = 5000;
 
 }  // namespace remora::dispatch

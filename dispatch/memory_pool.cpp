@@ -8,18 +8,19 @@
 namespace remora::dispatch {
 namespace {
 
-constexpr int64_t kSmallestClass_bytes = 64;
-/// Above this, blocks are rounded to it instead of to a power of two or its half more.
-constexpr int64_t kLargeStep_bytes = int64_t{32} << 20;
+constexpr int64_t kAlignment_bytes = 64;
+/// Size classes per doubling: a block is at most an eighth larger than what was asked for.
+constexpr int64_t kClassesPerDoubling = 8;
+/// Steps between classes end here: the size of a huge page.
+constexpr int64_t kLargestStep_bytes = int64_t{2} << 20;
 
 /// The size a request is served with.
 int64_t class_bytes(int64_t bytes) {
-  if (bytes <= kSmallestClass_bytes) return kSmallestClass_bytes;
-  if (bytes > kLargeStep_bytes)
-    return (bytes + kLargeStep_bytes - 1) / kLargeStep_bytes * kLargeStep_bytes;
-  const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)));
-  if (bytes == power) return power;
-  return bytes <= power + power / 2 ? power + power / 2 : power * 2;
+  const auto power = static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::max(bytes, kAlignment_bytes))));
+  const int64_t step =
+      std::clamp(power / kClassesPerDoubling, kAlignment_bytes, kLargestStep_bytes);
+  return (std::max<int64_t>(bytes, 1) + step - 1) / step * step;
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ constexpr ShapeRule elementwise_rule(bool truth) {
 
 enum ElementwiseResult : uint8_t { kSame, kTruth };
 
-// A second row with a number already taken is a duplicate enumerator value here, and does not
-// compile.
 constexpr bool numbers_are_unique_and_small() {
   constexpr std::array kNumbers = {
 #define UNARY(number, ...) number,
@@ -45,9 +43,9 @@ static_assert(numbers_are_unique_and_small(),
               "ops.def: a wire number is used twice or out of range");
 
 const std::vector<OpInfo>& rows() {
-  // Never destroyed: windows may still run while the process exits.
+  // Leaked: windows may still run while the process exits.
   static const std::vector<OpInfo>& table = *new std::vector<OpInfo>{
-      // leaked
+  // leaked
 #define ELEMENTWISE(name, kind, inputs, expression, dtypes, result, doc)                         \
   OpInfo{                                                                                        \
       OpCode::name, #name, kind,        inputs, 1, dtypes, elementwise_rule((result) == kTruth), \

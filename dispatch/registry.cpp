@@ -146,7 +146,7 @@ absl::StatusOr<Device> Registry::default_device() const {
 void Registry::stop() {
   if (in_forked_child()) return;
   for (DeviceState* device : opened()) {
-    device->executor().stop(absl::CancelledError("the process is ending"));
+    device->executor().stop();
   }
 }
 

@@ -13,6 +13,11 @@
 namespace remora::dispatch {
 namespace {
 
+void throw_if_stopped(bool done) {
+  if (!done)
+    throw Error(absl::CancelledError("the process is ending: nothing can be read any more"));
+}
+
 /// Ends what `value` waits for, of whatever thread, and this thread's window on its device.
 void end_windows_before(const Value& value) {
   throw_if_forked();
@@ -61,8 +66,9 @@ Value upload(const Device& device, HostData data) {
 }
 
 void read_async(const Value& value, ReadCallback done) {
-  end_windows_before(value);
   DeviceState& device = value->device();
+  Recorder::current().wait_for_room(device);
+  end_windows_before(value);
   device.executor().push(device.queue(), ReadTask{value, std::move(done)});
   device.executor().kick();
 }
@@ -86,9 +92,18 @@ HostData read(const Value& value) {
                                            executor.wake();
                                          }});
   Recorder::current().flush_all_but(device);
-  executor.run_until([&] { return answer->there.load(std::memory_order_acquire); });
+  throw_if_stopped(
+      executor.run_until([&] { return answer->there.load(std::memory_order_acquire); }));
   const absl::MutexLock lock(&answer->mutex);
   return value_or_throw(std::move(answer->data));
+}
+
+void wait_for_tasks(DeviceState& device) {
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  Executor& executor = device.executor();
+  executor.push(device.queue(),
+                CallTask{{}, [done] { done->store(true, std::memory_order_release); }});
+  throw_if_stopped(executor.run_until([&] { return done->load(std::memory_order_acquire); }));
 }
 
 Value transfer(const Value& value, const Device& device) {
@@ -98,6 +113,7 @@ Value transfer(const Value& value, const Device& device) {
     throw Error(absl::UnimplementedError(
         str_cat("to: ", dtype_name(value->spec().dtype), " is not supported on ", device.str())));
   }
+  Recorder::current().wait_for_room(value->device());
   end_windows_before(value);
   Recorder::current().flush(target_device);
   Value target = Value::make(ValueId(next_window_number(), 0), value->spec(), &target_device);

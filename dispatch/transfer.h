@@ -23,4 +23,7 @@ HostData read(const Value& value);
 /// wait.
 Value transfer(const Value& value, const Device& device);
 
+/// Waits until the device's executor has run everything that was handed over before the call.
+void wait_for_tasks(DeviceState& device);
+
 }  // namespace remora::dispatch

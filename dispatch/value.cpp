@@ -10,8 +10,13 @@ uint64_t next_window_number() {
 ValueNode::~ValueNode() = default;
 
 void ValueNode::fulfil(Buffer buffer, MemoryCharge charge) {
+  if (buffer.storage != nullptr && !buffer.storage->charged()) {
+    buffer.storage->hold(std::move(charge));
+  } else {
+    charge_ =
+        std::move(charge);  // a view of a storage that is paid for costs its logical size beside it
+  }
   buffer_ = std::move(buffer);
-  charge_ = std::move(charge);
   state_.store(State::kReady, std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -143,6 +144,8 @@ struct Recorder::Entry {
 
   DeviceState* device;
   Window window;
+  // A new window begins with the next record, which first waits for room in the queue.
+  bool fresh = true;
   // Set at the first record inside a CallScope.
   bool marked = false;
   Window::Mark mark{};
@@ -176,6 +179,7 @@ Values Recorder::record(DeviceState& device, const OpInfo& info, std::span<const
                         const Attrs& attrs, std::span<const Spec> specs) {
   throw_if_forked();
   Entry& mine = entry(device);
+  if (std::exchange(mine.fresh, false)) wait_for_room(device);
   Values outputs;
   bool handed_over = false;
   {
@@ -198,6 +202,7 @@ Value Recorder::record_random(DeviceState& device, const OpInfo& info, RandomAtt
                               const Spec& spec, uint64_t offsets) {
   throw_if_forked();
   Entry& mine = entry(device);
+  if (std::exchange(mine.fresh, false)) wait_for_room(device);
   Values outputs;
   {
     const absl::MutexLock lock(&device.record_mutex_);
@@ -233,11 +238,7 @@ void Recorder::after_record(Entry& mine) {
   }
   if (ended) {
     device.executor_.kick();
-    if (!device.executor_.has_room(device.queue_)) {
-      // This device's window has just ended at a cut: a full queue must not make a hard end of it.
-      flush_all_but(device);
-      device.executor_.wait_for_room(device.queue_);
-    }
+    mine.fresh = true;
   }
   if (sync_mode() && call_depth_ == 0) {
     flush(device);
@@ -245,8 +246,17 @@ void Recorder::after_record(Entry& mine) {
   }
 }
 
+void Recorder::wait_for_room(DeviceState& device) {
+  if (device.executor_.has_room(device.queue_)) return;
+  // This device's window is not ended: a full queue must not make a hard end.
+  flush_all_but(device);
+  device.executor_.kick();
+  device.executor_.wait_for_room(device.queue_);
+}
+
 void Recorder::end_window(DeviceState& device) {
   Entry& mine = entry(device);
+  mine.fresh = true;
   const absl::MutexLock lock(&device.record_mutex_);
   mine.window.end(WindowEnd::kHard);
 }

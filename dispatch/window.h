@@ -85,6 +85,9 @@ class Recorder {
   void flush_all();
   /// On every device but the one whose executor this thread is about to wait in.
   void flush_all_but(DeviceState& device);
+  /// Waits until the device's queue is within its bounds, after handing over what it may be waiting
+  /// for.
+  void wait_for_room(DeviceState& device);
   /// The first half of `flush`, for a caller that pushes more tasks before anything runs.
   void end_window(DeviceState& device);
   /// Ends the open window, of whatever thread, that `value` is still in; the caller kicks its

@@ -4,9 +4,17 @@
 #include <optional>
 
 #include "dispatch/error.h"
+#include "dispatch/str_cat.h"
 
 namespace remora::dispatch {
 namespace {
+
+/// What a live output costs: its logical size, or all of a storage that nobody has paid for yet.
+int64_t cost_bytes(const Spec& spec, const Buffer& buffer) {
+  const int64_t logical = spec.byte_size();
+  if (buffer.storage == nullptr || buffer.storage->charged()) return logical;
+  return std::max(logical, buffer.storage->byte_size());
+}
 
 /// Why each output of a graph has no value; OK where it has one.
 using Errors = std::vector<absl::Status>;
@@ -106,17 +114,31 @@ class OpByOp {
                             plans_.get(single_op_graph(op, graph_), LiveSet(count, true)));
     MemoryCharge charge;
     if (run_.account != nullptr) {
-      REMORA_ASSIGN_OR_RETURN(charge, run_.account->reserve(prepared->plan->peak_bytes()));
+      absl::StatusOr<MemoryCharge> reserved = run_.account->reserve(prepared->plan->peak_bytes());
+      if (!reserved.ok()) {
+        return absl::Status(reserved.status().code(),
+                            str_cat(op.info->name, " of ", graph_.outputs[op.first_output].str(),
+                                    ": ", std::string(reserved.status().message())));
+      }
+      charge = *std::move(reserved);
     }
     const std::vector<bool> consumed(inputs.size(), false);
     RunRequest request{inputs, std::span(run_.params).subspan(op.first_param, op.params), consumed};
     request.window = next_window_number();
+    request.ended_by_cut = true;  // a detour: not worth a definition of its own
     RunResult result = backend_.run(*prepared->plan, request);
     REMORA_RETURN_IF_ERROR(result.status);
     if (!result.failures.empty()) return result.failures.front().status;
     for (size_t i = 0; i < count; ++i) {
-      buffers_[op.first_output + i] = std::move(result.outputs[i]);
-      charges_[op.first_output + i] = charge.split(graph_.outputs[op.first_output + i].byte_size());
+      const uint32_t output = op.first_output + static_cast<uint32_t>(i);
+      Buffer& buffer = buffers_[output];
+      buffer = std::move(result.outputs[i]);
+      MemoryCharge cost = charge.split(cost_bytes(graph_.outputs[output], buffer));
+      if (buffer.storage != nullptr && !buffer.storage->charged()) {
+        buffer.storage->hold(std::move(cost));
+      } else {
+        charges_[output] = std::move(cost);
+      }
     }
     return absl::OkStatus();
   }
@@ -173,7 +195,7 @@ bool execute_whole(Backend& backend, PlanCache& plans, WindowRun& run) {
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     if (!run.outputs[i]) continue;
     if (errors[i].ok()) {
-      const int64_t bytes = run.graph->outputs[i].byte_size();
+      const int64_t bytes = cost_bytes(run.graph->outputs[i], result.outputs[i]);
       run.outputs[i]->fulfil(std::move(result.outputs[i]), charge.split(bytes));
     } else {
       run.outputs[i]->poison(std::move(errors[i]));
@@ -190,7 +212,7 @@ void execute_window(Backend& backend, PlanCache& plans, WindowRun& run) {
 
 void poison_window(WindowRun& run, const absl::Status& reason) {
   for (const Value& output : run.outputs) {
-    if (output) output->poison(reason);
+    if (output && !output->settled()) output->poison(reason);
   }
 }
 

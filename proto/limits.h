@@ -42,6 +42,9 @@ inline constexpr size_t kMaxGraphBytes = size_t{2} << 20;
 /// Inputs and params of all defined graphs of a session together: both sides remember their last
 /// run.
 inline constexpr size_t kMaxSessionBindings = size_t{1} << 22;
+/// Inputs and params of all runs of one frame together: those that repeat cost no bytes, but work.
+inline constexpr size_t kMaxFrameBindings = size_t{1} << 20;
+static_assert(kMaxGraphInputs + kMaxGraphParams <= kMaxFrameBindings);
 /// Values one session may hold.
 inline constexpr size_t kMaxSessionValues = size_t{1} << 22;
 /// Windows a session may have waiting on the worker before its stream is not read any more.

@@ -246,6 +246,12 @@ absl::Status RecordReader::read_bindings(std::string_view record, size_t inputs,
     return malformed(record, inputs, " inputs and ", params, " params do not fit the ", in_.size(),
                      " bytes that are left");
   }
+  frame_bindings_ += inputs + params;
+  if (frame_bindings_ > kMaxFrameBindings) {
+    // Repeated bindings cost no bytes: without this a small frame would make endless work.
+    return malformed(record, "the runs of this frame have ", frame_bindings_,
+                     " inputs and params; at most ", kMaxFrameBindings, " are right");
+  }
   const uint64_t shift = previous == nullptr ? 0 : run.window - previous->run.window;
   run.inputs.resize(inputs);
   REMORA_RETURN_IF_ERROR(read_tokens(

@@ -59,6 +59,7 @@ RecordWriter::RecordWriter() : out_(1, static_cast<char>(kRecordsVersion)) {}
 std::string RecordWriter::take() {
   std::string records(1, static_cast<char>(kRecordsVersion));
   records.swap(out_);
+  frame_bindings_ = 0;
   return records;
 }
 
@@ -120,6 +121,7 @@ void RecordWriter::once(uint32_t device, const LiveSet& live, const dispatch::Gr
 }
 
 void RecordWriter::append_bindings(const RunBindings& run, const StreamMemory::Previous* previous) {
+  frame_bindings_ += run.inputs.size() + run.params.size();
   const uint64_t shift = previous == nullptr ? 0 : run.window - previous->run.window;
   append_tokens(
       out_, run.inputs.size(),

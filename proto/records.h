@@ -149,6 +149,8 @@ class RecordWriter {
   void transfer(ValueId value, ValueId source, uint32_t device);
 
   size_t size() const { return out_.size(); }
+  /// Inputs and params of the frame's runs so far; the caller keeps to kMaxFrameBindings.
+  size_t frame_bindings() const { return frame_bindings_; }
   bool empty() const { return out_.size() <= 1; }
   /// False: the session's graph table is full, so the graph can only be sent by `once`.
   bool can_define(const dispatch::Graph& body) const {
@@ -166,6 +168,7 @@ class RecordWriter {
   void append_bindings(const RunBindings& run, const StreamMemory::Previous* previous);
 
   std::string out_;
+  size_t frame_bindings_ = 0;
   StreamMemory memory_;
 };
 
@@ -200,6 +203,7 @@ class RecordReader {
                            uint64_t& number);
 
   std::string_view in_;
+  size_t frame_bindings_ = 0;  // of the runs read
   StreamMemory* memory_;
 };
 

@@ -40,6 +40,12 @@ inline constexpr size_t kMaxEarlyUploads = 32;
 /// Ended uploads remembered, so that a call that comes late learns how they ended.
 inline constexpr size_t kRememberedUploads = 1024;
 
+/// An upload call that brings no bytes for this long is broken off, once its upload is announced.
+inline constexpr int kUploadProgressDeadline_ms = 60'000;
+/// Uploads on their way to a device may hold one part in so many of its memory limit beside what it
+/// holds, or one tensor that is larger; with the devices' default limits that fits the machine.
+inline constexpr int64_t kStagingPart = 4;
+
 /// A serialized DownloadRequest.
 inline constexpr size_t kMaxDownloadRequestBytes = 4096;
 

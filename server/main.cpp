@@ -1,17 +1,25 @@
-// remorad: from the command line to a served worker, and down again at SIGTERM or SIGINT.
+// remorad: from the command line to a served worker, and down again at SIGTERM, SIGINT or,
+// where it is asked to, the end of its parent.
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "dispatch/build_info.h"
 #include "dispatch/error.h"
+#include "dispatch/str_cat.h"
 #include "server/auth.h"
-#include "server/health.h"
+#include "server/endpoint.h"
 #include "server/listen_address.h"
 #include "server/options.h"
 #include "server/worker.h"
@@ -21,28 +29,65 @@
 namespace remora::server {
 namespace {
 
-/// Signals are blocked in every thread and taken by `sigwait` in the main one: no handler runs
-/// anywhere.
-sigset_t block_signals() {
+/// Readable once SIGTERM or SIGINT has come. Signals are not blocked and waited for instead, since
+/// a thread that a library started before `main` would not have them blocked.
+int signal_arrived = -1;
+volatile sig_atomic_t arrived_signal = 0;
+
+extern "C" void note_signal(int number) {
+  const int error = errno;
+  arrived_signal = number;
+  const uint64_t one = 1;
+  // Cannot fail: the counter of an eventfd has room for more signals than there will ever be.
+  [[maybe_unused]] const ssize_t written = write(signal_arrived, &one, sizeof(one));
+  errno = error;
+}
+
+absl::Status watch_signals() {
+  signal_arrived = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (signal_arrived < 0) {
+    return absl::InternalError(str_cat("eventfd: ", std::strerror(errno)));
+  }
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  // Whoever started this process may have had them blocked.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   // A reader of our output that goes away must not end the worker.
   signal(SIGPIPE, SIG_IGN);
-  return signals;
+  return absl::OkStatus();
 }
 
-/// Has the kernel send SIGTERM when the parent ends (Linux: when the thread that started this
-/// process ends). False if it has ended already.
-bool follow_parent(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // The parent may have ended before the kernel was asked.
-  return getppid() == parent;
+/// A file that is readable when `parent` has ended, whichever of its threads started this process;
+/// -1 if it is not the parent any more.
+absl::StatusOr<int> watch_parent(pid_t parent) {
+  const auto end = static_cast<int>(syscall(SYS_pidfd_open, parent, 0));
+  const int error = errno;
+  // Only while it is the parent is its id no other process's.
+  if (getppid() != parent) {
+    if (end >= 0) close(end);
+    return -1;
+  }
+  if (end >= 0) return end;
+  return absl::UnavailableError(str_cat("--exit-with-parent: process ", parent,
+                                        " cannot be watched: ", std::strerror(error)));
 }
 
-absl::Status serve(const Options& options, const sigset_t& signals) {
+/// Waits for a signal or the end of the parent, if `parent_end` is a file; says which it was.
+std::string_view wait_for_end(int parent_end) {
+  pollfd ends[] = {{signal_arrived, POLLIN, 0}, {parent_end, POLLIN, 0}};
+  while (poll(ends, 2, -1) < 0 && errno == EINTR) continue;
+  if (ends[0].revents == 0) return "the end of its parent";
+  return arrived_signal == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
+absl::Status serve(const Options& options, int parent_end) {
   REMORA_ASSIGN_OR_RETURN(const ListenAddress address, parse_listen_address(options.listen));
   REMORA_ASSIGN_OR_RETURN(Authenticator authenticator, Authenticator::create(options, address));
   REMORA_ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker,
@@ -53,16 +98,22 @@ absl::Status serve(const Options& options, const sigset_t& signals) {
   std::fflush(stdout);
   spdlog::info("serving {} device(s) on {}{}", options.devices.size(), endpoint->address().str(),
                worker->authenticator().needs_token() ? "" : ", without a token");
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
-  spdlog::info("draining after {}", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+  spdlog::info("draining after {}", wait_for_end(parent_end));
   endpoint->drain();
   return absl::OkStatus();
 }
 
+int fail(const absl::Status& status) {
+  std::fprintf(stderr, "remorad: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
 int run(int argc, char** argv) {
   const pid_t parent = getppid();
-  const sigset_t signals = block_signals();
+  // A lock or pipe of whoever started this process must not stay held because of it. Errors (an
+  // old kernel) leave them open.
+  close_range(STDERR_FILENO + 1, ~0u, 0);
+  if (const absl::Status status = watch_signals(); !status.ok()) return fail(status);
   spdlog::set_default_logger(spdlog::stderr_color_mt("remorad"));
   spdlog::set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
   spdlog::flush_on(spdlog::level::info);
@@ -71,13 +122,15 @@ int run(int argc, char** argv) {
     std::fputs(parsed.message.c_str(), parsed.exit_code == 0 ? stdout : stderr);
     return parsed.exit_code;
   }
+  int parent_end = -1;
   if (const int followed = parsed.options->parent; followed != kNoParent) {
-    if (!follow_parent(followed == kAnyParent ? parent : followed)) return 0;
+    const absl::StatusOr<int> end = watch_parent(followed == kAnyParent ? parent : followed);
+    if (!end.ok()) return fail(end.status());
+    if (*end < 0) return 0;
+    parent_end = *end;
   }
-  const absl::Status status = serve(*parsed.options, signals);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "remorad: %s\n", std::string(status.message()).c_str());
-  return 1;
+  const absl::Status status = serve(*parsed.options, parent_end);
+  return status.ok() ? 0 : fail(status);
 }
 
 }  // namespace

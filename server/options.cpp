@@ -10,9 +10,11 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "dispatch/build_info.h"
+#include "dispatch/device_text.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 #include "server/limits.h"
@@ -46,23 +48,23 @@ constexpr Unit kUnits[] = {{"", 1},
                            {"gb", 1e9},
                            {"tb", 1e12}};
 
-std::optional<BackendKind> local_kind(std::string_view name) {
-  for (const BackendKind kind : {BackendKind::kCpu, BackendKind::kCuda, BackendKind::kVulkan}) {
-    if (backend_name(kind) == name) return kind;
-  }
-  return std::nullopt;
+/// `status` of a value of `option`, with the option named.
+absl::Status of_option(std::string_view option, const absl::Status& status) {
+  return absl::Status(status.code(), str_cat(option, ": ", std::string(status.message())));
 }
 
 /// "cpu=2GiB,cuda=8GiB" into `limits`.
 absl::Status parse_memory_limits(const std::string& text, std::map<BackendKind, int64_t>& limits) {
   for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, ','))) {
     const std::vector<std::string> parts = absl::StrSplit(entry, absl::MaxSplits('=', 1));
-    const auto kind = local_kind(absl::AsciiStrToLower(parts[0]));
-    if (parts.size() != 2 || !kind) {
+    const auto device = dispatch::parse_local_device(parts[0]);
+    if (parts.size() != 2 || !device.ok() || absl::StrContains(parts[0], ':')) {
       return absl::InvalidArgumentError(
           str_cat("--memory-limit: '", entry, "' is not KIND=BYTES, for example cpu=2GiB"));
     }
-    REMORA_ASSIGN_OR_RETURN(limits[*kind], parse_bytes(parts[1]));
+    const absl::StatusOr<int64_t> bytes = parse_bytes(parts[1]);
+    if (!bytes.ok()) return of_option("--memory-limit", bytes.status());
+    limits[device->kind] = *bytes;
   }
   return absl::OkStatus();
 }
@@ -93,18 +95,18 @@ absl::StatusOr<std::vector<DeviceChoice>> parse_devices(const std::string& text)
     });
   };
   for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, ','))) {
-    const std::vector<std::string> parts = absl::StrSplit(entry, absl::MaxSplits(':', 1));
-    const auto kind = local_kind(absl::AsciiStrToLower(parts[0]));
-    int index = 0;
-    if (!kind || (parts.size() == 2 && (!absl::SimpleAtoi(parts[1], &index) || index < 0))) {
+    const auto device = dispatch::parse_local_device(entry);
+    if (!device.ok()) {
       return absl::InvalidArgumentError(str_cat(
-          "--devices: '", entry, "' is not a device of a machine, for example cpu or cpu:1"));
+          "--devices: '", entry,
+          "' is not a device of a machine, for example cpu or cpu:1; indices end at 65535"));
     }
-    if (parts.size() == 2 && taken(*kind, index)) {
+    int index = device->index;
+    if (absl::StrContains(entry, ':') && taken(device->kind, index)) {
       return absl::InvalidArgumentError(str_cat("--devices: '", entry, "' is named twice"));
     }
-    while (taken(*kind, index)) ++index;
-    devices.push_back({*kind, index});
+    while (taken(device->kind, index)) ++index;
+    devices.push_back({device->kind, index});
     if (devices.size() > kMaxDevices) {
       return absl::InvalidArgumentError(
           str_cat("--devices: at most ", kMaxDevices, " can be served"));
@@ -168,7 +170,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (status.ok() && !quota.empty()) {
     const absl::StatusOr<int64_t> bytes = parse_bytes(quota);
     if (bytes.ok()) options.session_quota_bytes = *bytes;
-    status = bytes.status();
+    if (!bytes.ok()) status = of_option("--session-quota", bytes.status());
   }
   if (status.ok()) return {std::move(options), "", 0};
   return {std::nullopt, str_cat("remorad: ", std::string(status.message()), "\n"), 2};

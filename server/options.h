@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "dispatch/device.h"
+#include "server/limits.h"
 
 namespace remora::server {
 
@@ -30,6 +31,7 @@ struct Options {
   std::optional<int64_t> session_quota_bytes;  // absent: the sum of the devices' limits
   std::string token_file;                      // empty: none
   bool insecure = false;
+  int upload_deadline_ms = kUploadProgressDeadline_ms;  // no option: for tests
   int parent = kNoParent;  // whose end is this process's: a process id, kAnyParent or kNoParent
 };
 

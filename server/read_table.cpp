@@ -32,7 +32,8 @@ void ReadTable::keep(uint64_t number, KeptReadPtr read) {
   if (!closed_) kept_.insert_or_assign(number, std::move(read));
 }
 
-absl::StatusOr<KeptReadPtr> ReadTable::find(uint64_t number) const {
+absl::StatusOr<KeptReadPtr> ReadTable::fetch(uint64_t number, const void* call,
+                                             std::function<void()> stop) {
   const absl::MutexLock lock(&mutex_);
   const auto found = kept_.find(number);
   if (found == kept_.end()) {
@@ -40,7 +41,13 @@ absl::StatusOr<KeptReadPtr> ReadTable::find(uint64_t number) const {
         str_cat("download: nothing is kept under read ", number,
                 "; it was fetched before, came inline or was never asked for"));
   }
+  calls_.emplace(call, std::move(stop));
   return found->second;
+}
+
+void ReadTable::leave(const void* call) {
+  const absl::MutexLock lock(&mutex_);
+  calls_.erase(call);
 }
 
 void ReadTable::fetched(uint64_t number) {
@@ -55,10 +62,15 @@ void ReadTable::fetched(uint64_t number) {
 
 void ReadTable::close() {
   absl::flat_hash_map<uint64_t, KeptReadPtr> gone;
-  const absl::MutexLock lock(&mutex_);
-  closed_ = true;
-  kept_.swap(gone);
-  open_.clear();
+  absl::flat_hash_map<const void*, std::function<void()>> calls;
+  {
+    const absl::MutexLock lock(&mutex_);
+    closed_ = true;
+    kept_.swap(gone);
+    calls_.swap(calls);
+    open_.clear();
+  }
+  for (const auto& [call, stop] : calls) stop();
 }
 
 }  // namespace remora::server

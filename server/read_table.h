@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -32,17 +33,21 @@ class ReadTable {
   void answered(uint64_t number);
   /// The read's bytes wait for the bulk plane. After `close` they are let go.
   void keep(uint64_t number, KeptReadPtr read);
-  /// The bytes; NOT_FOUND where nothing is kept under this number.
-  absl::StatusOr<KeptReadPtr> find(uint64_t number) const;
+  /// The bytes, for a call named by its address; NOT_FOUND where nothing is kept under this number.
+  /// `close` calls `stop`, without a lock, unless the call has left before.
+  absl::StatusOr<KeptReadPtr> fetch(uint64_t number, const void* call, std::function<void()> stop);
+  /// The call has let the bytes go.
+  void leave(const void* call);
   /// The client has it all.
   void fetched(uint64_t number);
-  /// Lets everything go.
+  /// Lets everything go, and has the calls that still fetch do so.
   void close();
 
  private:
   mutable absl::Mutex mutex_;                                   // guards all below
   absl::flat_hash_set<uint64_t> open_ ABSL_GUARDED_BY(mutex_);  // kept ones included
   absl::flat_hash_map<uint64_t, KeptReadPtr> kept_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<const void*, std::function<void()>> calls_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

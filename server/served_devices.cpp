@@ -1,16 +1,36 @@
 #include "server/served_devices.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dispatch/error.h"
 #include "dispatch/op.h"
 #include "dispatch/str_cat.h"
+#include "server/limits.h"
 #if REMORA_CPU
+#include "kernels/cpu/host_machine.h"
+#include "kernels/cpu/limits.h"
 #include "kernels/cpu/register.h"
 #endif
 
 namespace remora::server {
 namespace {
+
+#if REMORA_CPU
+/// What a cpu device may hold by default: all of them share the machine's one memory.
+int64_t cpu_share(const Options& options) {
+  const auto is_cpu = [](const DeviceChoice& choice) { return choice.kind == BackendKind::kCpu; };
+  const auto count = std::count_if(options.devices.begin(), options.devices.end(), is_cpu);
+  const int64_t all = cpu::usable_memory_bytes() / 100 * cpu::kDefaultMemoryPercent;
+  return std::max<int64_t>(all / count, 1);
+}
+#endif
+
+/// Room for uploads to a device. What one session may have in flight always finds room.
+int64_t staging_bytes(int64_t memory_limit_bytes) {
+  return std::max(memory_limit_bytes / kStagingPart,
+                  std::min(memory_limit_bytes, kMaxInFlightBytes));
+}
 
 absl::StatusOr<std::unique_ptr<dispatch::Backend>> open_backend(const Options& options,
                                                                 const DeviceChoice& choice) {
@@ -19,9 +39,11 @@ absl::StatusOr<std::unique_ptr<dispatch::Backend>> open_backend(const Options& o
   switch (choice.kind) {
 #if REMORA_CPU
     case BackendKind::kCpu: {
+      // Says so where this processor cannot run the code behind the calls below.
+      REMORA_RETURN_IF_ERROR(cpu::backend_factory().count().status());
       cpu::CpuOptions cpu_options;
       if (options.threads > 0) cpu_options.threads = options.threads;
-      if (limit_bytes > 0) cpu_options.memory_limit_bytes = limit_bytes;
+      cpu_options.memory_limit_bytes = limit_bytes > 0 ? limit_bytes : cpu_share(options);
       return cpu::open_cpu(choice.index, cpu_options);
     }
 #endif
@@ -79,7 +101,7 @@ absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
     device.text = text;
     device.description = describe(text, **backend);
     device.staging = std::make_shared<dispatch::MemoryAccount>(
-        str_cat("uploads to ", text), (*backend)->info().memory_limit_bytes);
+        str_cat("uploads to ", text), staging_bytes((*backend)->info().memory_limit_bytes));
     device.state = std::make_unique<dispatch::DeviceState>(device_of(choice), *std::move(backend));
     devices.push_back(std::move(device));
   }

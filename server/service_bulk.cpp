@@ -1,6 +1,7 @@
 #include "server/service_bulk.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "grpcpp/alarm.h"
 #include "proto/chunk.h"
 #include "proto/limits.h"
 #include "remora/v1/worker.pb.h"
@@ -38,7 +40,10 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<UploadReactor> {
  public:
   UploadReactor(Worker& worker, grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
-      : worker_(worker), context_(context), response_(response) {}
+      : worker_(worker),
+        deadline_(worker.upload_deadline()),
+        context_(context),
+        response_(response) {}
 
   static UploadReactor* start(Worker& worker, grpc::CallbackServerContext& context,
                               grpc::ByteBuffer& response) {
@@ -154,10 +159,41 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
     if (status.ok()) status = (*upload)->append(chunk);
     first_.reset();
     if (status.ok()) {
+      watch(**upload);
       read();
     } else {
       finish(status);
     }
+  }
+
+  /// Looks after the deadline whether bytes have come since. Every look has an alarm of its own,
+  /// since one cannot be set anew while it rings.
+  void watch(const Upload& upload) {
+    const absl::MutexLock lock(&mutex_);
+    if (finished_) return;
+    alarm_ = std::make_unique<grpc::Alarm>();
+    alarm_->Set(std::chrono::system_clock::now() + deadline_,
+                [weak = weak_from_this(), seen = upload.received_bytes()](bool due) {
+                  if (!due) return;
+                  if (const auto self = weak.lock()) self->look(seen);
+                });
+  }
+
+  void look(uint64_t seen) {
+    const UploadPtr upload = claimed();
+    if (upload->received_bytes() != seen) {
+      watch(*upload);
+      return;
+    }
+    const absl::Status stuck = absl::DeadlineExceededError(str_cat(
+        "upload: no bytes came for ", deadline_.count(), " ms after ", seen, " had arrived"));
+    {
+      // A call that is at its end has had its answer.
+      const absl::MutexLock lock(&mutex_);
+      if (finished_) return;
+    }
+    upload->fail(stuck);
+    finish(stuck);
   }
 
   void take_chunk(Upload& upload) {
@@ -197,6 +233,7 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
   }
 
   Worker& worker_;
+  const std::chrono::milliseconds deadline_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   std::shared_ptr<UploadReactor> self_;
@@ -206,22 +243,26 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
   std::shared_ptr<Session> session_ ABSL_GUARDED_BY(mutex_);
   dispatch::ValueId id_;  // written before session_
   UploadPtr upload_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-/// Sends what is kept of one read. Holds itself until gRPC is done with it.
-class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+/// Sends what is kept of one read, until its session ends. Holds itself until gRPC is done with it.
+class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                              public std::enable_shared_from_this<DownloadReactor> {
  public:
+  explicit DownloadReactor(grpc::CallbackServerContext& context) : context_(context) {}
+
   static DownloadReactor* start(Worker& worker, grpc::CallbackServerContext& context,
                                 const grpc::ByteBuffer& request) {
-    auto reactor = std::make_shared<DownloadReactor>();
+    auto reactor = std::make_shared<DownloadReactor>(context);
     reactor->self_ = reactor;
     absl::Status status = authenticate(worker, context, "Download");
     if (status.ok()) status = reactor->open(worker, request);
     if (status.ok()) {
       reactor->write();
     } else {
-      reactor->Finish(to_grpc(status));
+      reactor->finish(status);
     }
     return reactor.get();
   }
@@ -229,16 +270,20 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   void OnWriteDone(bool ok) override {
     const size_t size = read_->data.span().size();
     if (!ok) {
-      Finish(to_grpc(absl::CancelledError("the client does not take the download any more")));
+      finish(absl::CancelledError(
+          "the client does not take the download any more, or its session ended"));
     } else if (sent_ < size) {
       write();
     } else {
       session_->reads().fetched(number_);
-      Finish(grpc::Status::OK);
+      finish(absl::OkStatus());
     }
   }
 
-  void OnDone() override { const std::shared_ptr<DownloadReactor> last = std::move(self_); }
+  void OnDone() override {
+    if (session_ != nullptr) session_->reads().leave(this);
+    const std::shared_ptr<DownloadReactor> last = std::move(self_);
+  }
 
  private:
   absl::Status open(Worker& worker, const grpc::ByteBuffer& request) {
@@ -254,13 +299,45 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
     }
     REMORA_ASSIGN_OR_RETURN(session_, worker.sessions().find(parsed.session()));
     number_ = parsed.read();
-    REMORA_ASSIGN_OR_RETURN(read_, session_->reads().find(number_));
+    REMORA_ASSIGN_OR_RETURN(read_,
+                            session_->reads().fetch(number_, this, [weak = weak_from_this()] {
+                              if (const auto self = weak.lock()) self->stop();
+                            }));
     if (const size_t size = read_->data.span().size(); parsed.offset() >= size) {
       return absl::InvalidArgumentError(
           str_cat("download: offset ", parsed.offset(), " of a read of ", size, " bytes"));
     }
     sent_ = static_cast<size_t>(parsed.offset());
     return absl::OkStatus();
+  }
+
+  /// Breaks a write that the client does not take. gRPC keeps the context until `Finish`, which
+  /// therefore waits for the cancel.
+  void stop() {
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (finished_) return;
+      stopping_ = true;
+    }
+    context_.TryCancel();
+    grpc::Status status;
+    {
+      const absl::MutexLock lock(&mutex_);
+      stopping_ = false;
+      if (!finished_) return;
+      status = to_grpc(end_);
+    }
+    Finish(status);
+  }
+
+  void finish(const absl::Status& status) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      finished_ = true;
+      end_ = status;
+      if (stopping_) return;
+    }
+    Finish(to_grpc(status));
   }
 
   void write() {
@@ -293,6 +370,11 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   size_t sent_ = 0;
   bool target_sent_ = false;
   grpc::ByteBuffer outgoing_;  // owned by the write in progress
+  grpc::CallbackServerContext& context_;
+  absl::Mutex mutex_;  // guards all below
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // once finished
 };
 
 }  // namespace

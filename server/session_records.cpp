@@ -59,12 +59,9 @@ Session::Outcome Session::handle(const wire::OnceRecord& record) {
 void Session::run(const DefinedGraph& defined, const wire::RunBindings& bindings) {
   absl::Status status = values_.open_window(bindings.window);
   if (status.ok()) status = values_.check_room(defined.live_count);
-  if (!status.ok()) {
-    report("run", bindings.window, 0, defined.device, status);
-    return;
-  }
+  const bool has_ids = status.ok();
   std::vector<Value> inputs;
-  status = defined.status.ok() ? bind(defined, bindings, inputs) : defined.status;
+  if (has_ids) status = defined.status.ok() ? bind(defined, bindings, inputs) : defined.status;
   for (size_t i = 0; i < bindings.inputs.size(); ++i) {
     if (i < bindings.consumed.size() && bindings.consumed[i]) values_.erase(bindings.inputs[i]);
   }
@@ -72,7 +69,7 @@ void Session::run(const DefinedGraph& defined, const wire::RunBindings& bindings
     issue(defined, bindings, std::move(inputs));
   } else {
     report("run", bindings.window, 0, defined.device, status);
-    poison_outputs(defined, bindings.window, status);
+    if (has_ids) poison_outputs(defined, bindings.window, status);
   }
 }
 

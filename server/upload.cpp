@@ -1,5 +1,6 @@
 #include "server/upload.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -27,7 +28,13 @@ absl::Status Upload::begin(uint64_t announced_bytes) {
     return fail_with(absl::DataLossError(str_cat(name(), ": the call brings ", announced_bytes,
                                                  " bytes, the tensor has ", byte_size_)));
   }
-  absl::StatusOr<dispatch::MemoryCharge> staging = device_.staging->reserve(byte_size_);
+  if (const uint64_t limit = device_.description.memory_limit_bytes(); announced_bytes > limit) {
+    return fail_with(absl::ResourceExhaustedError(
+        str_cat(name(), ": ", byte_size_, " bytes; ", device_.text, " may hold ", limit)));
+  }
+  // A tensor larger than all room for uploads takes it for itself.
+  absl::StatusOr<dispatch::MemoryCharge> staging =
+      device_.staging->reserve(std::min(byte_size_, device_.staging->limit_bytes()));
   if (!staging.ok()) return fail_with(staging.status());
   dispatch::HostData data;
   std::span<std::byte> room;
@@ -51,7 +58,10 @@ absl::Status Upload::append(const wire::ChunkView& chunk) {
   {
     const absl::MutexLock lock(&mutex_);
     if (!status_.ok()) return status_;
-    if (chunk.header.offset != static_cast<uint64_t>(received_)) {
+    if (chunk.data_bytes == 0 && byte_size_ > 0) {
+      error = absl::InvalidArgumentError(
+          str_cat(name(), ": a chunk at offset ", received_, " brings no bytes"));
+    } else if (chunk.header.offset != static_cast<uint64_t>(received_)) {
       error = absl::DataLossError(str_cat(name(), ": a chunk for offset ", chunk.header.offset,
                                           " arrived where ", received_, " was due"));
     } else if (chunk.data_bytes > static_cast<size_t>(byte_size_ - received_)) {

@@ -28,13 +28,16 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::create(const Options& options,
   REMORA_ASSIGN_OR_RETURN(std::vector<ServedDevice> devices, open_devices(options));
   const int64_t quota = options.session_quota_bytes.value_or(sum_of_limits(devices));
   return std::unique_ptr<Worker>(  // owned by the caller
-      new Worker(std::move(devices), std::move(authenticator), quota));
+      new Worker(std::move(devices), std::move(authenticator), quota,
+                 std::chrono::milliseconds(options.upload_deadline_ms)));
 }
 
-Worker::Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes)
+Worker::Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes,
+               std::chrono::milliseconds upload_deadline)
     : devices_(std::move(devices)),
       authenticator_(std::move(authenticator)),
       quota_bytes_(quota_bytes),
+      upload_deadline_(upload_deadline),
       instance_(random_bytes(kInstanceBytes)),
       sessions_(devices_, instance_, quota_bytes_) {}
 

@@ -2,6 +2,7 @@
 // delegate to; knows nothing of gRPC. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,13 +25,17 @@ class Worker {
   const Authenticator& authenticator() const { return authenticator_; }
   SessionTable& sessions() { return sessions_; }
   v1::DescribeReply describe() const;
+  /// How long an upload call may bring no bytes.
+  std::chrono::milliseconds upload_deadline() const { return upload_deadline_; }
 
  private:
-  Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes);
+  Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes,
+         std::chrono::milliseconds upload_deadline);
 
   const std::vector<ServedDevice> devices_;
   const Authenticator authenticator_;
   const int64_t quota_bytes_;
+  const std::chrono::milliseconds upload_deadline_;
   const std::string instance_;
   SessionTable sessions_;
 };

@@ -107,7 +107,7 @@ const std::vector<Rule>& rules() {
     const auto is_server = [](const Rule& rule) { return rule.files == "server/"; };
     const auto server = std::find_if(rules.begin(), rules.end(), is_server)->allowed;
     for (std::string_view files :
-         {"server/service", "server/peer", "server/health", "server/auth"}) {
+         {"server/service", "server/peer", "server/endpoint", "server/auth"}) {
       rules.push_back({files, server});
       rules.back().allowed.push_back("grpc");
     }

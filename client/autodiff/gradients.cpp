@@ -15,14 +15,14 @@
 namespace remora::autodiff {
 
 Tensor RuleContext::input(size_t index) const {
-  const dispatch::Value& value = node_->saved_input(index);
+  const dispatch::Value& value = kept_.saved_inputs[index];
   if (!value) return {};
   if (!grad_enabled()) return Tensor(value);
-  return Tensor(value, node_->context(), node_->edges()[index]);
+  return Tensor(value, node_->context(), kept_.edges[index]);
 }
 
 Tensor RuleContext::output() const {
-  const dispatch::Value& value = node_->saved_output();
+  const dispatch::Value& value = kept_.saved_output;
   if (!value) return {};
   if (!grad_enabled()) return Tensor(value);
   const int index = gradient_rule(node_->code()).saved_output;
@@ -87,67 +87,94 @@ constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const Rul
     static constexpr GradientRule kRule = {}; \
   };
 
+// One rule a line; clang-format would fold macros without semicolons into paragraphs.
+// clang-format off
+
 // -- creation
-kNotDifferentiable(full) kNotDifferentiable(arange) kNotDifferentiable(uniform)
-    kNotDifferentiable(normal)
+kNotDifferentiable(full)
+kNotDifferentiable(arange)
+kNotDifferentiable(uniform)
+kNotDifferentiable(normal)
 
-    // -- elementwise, one input
-    UNARY_RULE(neg, kNothing, -g) UNARY_RULE(abs, kX, g* sign(x))  // 0 at 0
-    UNARY_RULE(sign, kNothing, zeros_like(g)) UNARY_RULE(sqrt, kResult, g / (2.0 * r))
-        UNARY_RULE(rsqrt, kResult, g * -0.5 * (r * r * r)) UNARY_RULE(exp, kResult, g* r)
-            UNARY_RULE(log, kX, g / x) UNARY_RULE(sin, kX, g* cos(x))
-                UNARY_RULE(cos, kX, -(g* sin(x))) UNARY_RULE(tanh, kResult, g*(1.0 - r * r))
-                    UNARY_RULE(sigmoid, kResult, g*(r*(1.0 - r)))
-                        UNARY_RULE(relu, kResult, where(r <= 0.0, 0.0, g))  // 0 at 0
-    UNARY_RULE(floor, kNothing, zeros_like(g))
-        UNARY_RULE(erf, kX, g*(2.0 * std::numbers::inv_sqrtpi) * exp(-(x * x)))
-            kNotDifferentiable(logical_not) UNARY_RULE(reciprocal, kResult, -(g*(r* r)))
-                UNARY_RULE(square, kX, g*(2.0 * x)) UNARY_RULE(log1p, kX, g / (1.0 + x))
-                    UNARY_RULE(expm1, kResult, g*(r + 1.0))
+// -- elementwise, one input
+UNARY_RULE(neg, kNothing, -g)
+UNARY_RULE(abs, kX, g * sign(x))  // 0 at 0
+UNARY_RULE(sign, kNothing, zeros_like(g))
+UNARY_RULE(sqrt, kResult, g / (2.0 * r))
+UNARY_RULE(rsqrt, kResult, g * -0.5 * (r * r * r))
+UNARY_RULE(exp, kResult, g * r)
+UNARY_RULE(log, kX, g / x)
+UNARY_RULE(sin, kX, g * cos(x))
+UNARY_RULE(cos, kX, -(g * sin(x)))
+UNARY_RULE(tanh, kResult, g * (1.0 - r * r))
+UNARY_RULE(sigmoid, kResult, g * (r * (1.0 - r)))
+UNARY_RULE(relu, kResult, where(r <= 0.0, 0.0, g))  // 0 at 0
+UNARY_RULE(floor, kNothing, zeros_like(g))
+UNARY_RULE(erf, kX, g * (2.0 * std::numbers::inv_sqrtpi) * exp(-(x * x)))
+kNotDifferentiable(logical_not)
+UNARY_RULE(reciprocal, kResult, -(g * (r * r)))
+UNARY_RULE(square, kX, g * (2.0 * x))
+UNARY_RULE(log1p, kX, g / (1.0 + x))
+UNARY_RULE(expm1, kResult, g * (r + 1.0))
 
-    // -- elementwise, two inputs
-    BINARY_RULE(add, kNothing, g, g) BINARY_RULE(sub, kNothing, g, -g)
-        BINARY_RULE(maximum, kXY, larger_share(g, x, y),
-                    larger_share(g, y, x))  // half each at a tie
-    BINARY_RULE(minimum, kXY, larger_share(g, y, x), larger_share(g, x, y))
-        BINARY_RULE(mul, kXY, g* y, g* x) BINARY_RULE(div, kXY, g / y, -(g*((x / y) / y)))
-            BINARY_RULE(pow, kXY, pow_by_base(g, x, y), pow_by_exponent(g, x, y))
-                kNotDifferentiable(equal) kNotDifferentiable(not_equal) kNotDifferentiable(less)
-                    kNotDifferentiable(less_equal) kNotDifferentiable(greater)
-                        kNotDifferentiable(greater_equal) kNotDifferentiable(logical_and)
-                            kNotDifferentiable(logical_or)
+// -- elementwise, two inputs
+BINARY_RULE(add, kNothing, g, g)
+BINARY_RULE(sub, kNothing, g, -g)
+BINARY_RULE(maximum, kXY, larger_share(g, x, y), larger_share(g, y, x))  // half each at a tie
+BINARY_RULE(minimum, kXY, larger_share(g, y, x), larger_share(g, x, y))
+BINARY_RULE(mul, kXY, g * y, g * x)
+BINARY_RULE(div, kXY, g / y, -(g * ((x / y) / y)))
+BINARY_RULE(pow, kXY, pow_by_base(g, x, y), pow_by_exponent(g, x, y))
+kNotDifferentiable(equal)
+kNotDifferentiable(not_equal)
+kNotDifferentiable(less)
+kNotDifferentiable(less_equal)
+kNotDifferentiable(greater)
+kNotDifferentiable(greater_equal)
+kNotDifferentiable(logical_and)
+kNotDifferentiable(logical_or)
+BINARY_RULE(fmod, kXY, g, -(g * trunc(x / y)))  // the quotient counts as constant at its steps
+BINARY_RULE(remainder, kXY, g, -(g * floor(x / y)))
 
-    // -- elementwise, three inputs
-    RULE(where, kX, where_rule)
+// -- elementwise, three inputs
+RULE(where, kX, where_rule)
 
-    // -- casts
-    RULE(astype, kNothing, astype_rule)
+// -- casts
+RULE(astype, kNothing, astype_rule)
 
-    // -- reductions
-    RULE(sum, kNothing, sum_rule) RULE(amax, kX | kResult, amax_rule)  // shared evenly among equals
-    kNotDifferentiable(argmax)
+// -- reductions
+RULE(sum, kNothing, sum_rule)
+RULE(amax, kX | kResult, amax_rule)  // shared evenly among equals
+kNotDifferentiable(argmax)
 
-    // -- shape
-    RULE(reshape, kNothing, reshape_rule) RULE(permute, kNothing, permute_rule)
-        RULE(broadcast_to, kNothing, broadcast_to_rule) RULE(slice, kNothing, slice_rule)
-            RULE(slice_assign, kNothing, slice_assign_rule) RULE(concat, kNothing, concat_rule)
+// -- shape
+RULE(reshape, kNothing, reshape_rule)
+RULE(permute, kNothing, permute_rule)
+RULE(broadcast_to, kNothing, broadcast_to_rule)
+RULE(slice, kNothing, slice_rule)
+RULE(slice_assign, kNothing, slice_assign_rule)
+RULE(concat, kNothing, concat_rule)
 
-    // -- indexing
-    RULE(gather, kY, gather_rule) RULE(scatter_add, kY, scatter_add_rule)
+// -- indexing
+RULE(gather, kY, gather_rule)
+RULE(scatter_add, kY, scatter_add_rule)
 
-    // -- contraction
-    RULE(matmul, kXY, matmul_rule) RULE(conv2d, kXY, conv2d_rule)
-        RULE(conv2d_input_grad, kXY, conv2d_input_grad_rule)
-            RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
-
-    // -- pooling
-    template <>
-    struct Rule<OpCode::max_pool2d> {  // to the selected element
-  static constexpr GradientRule kRule = {kNothing, 1, &max_pool2d_rule};
-};
+// -- contraction
+RULE(matmul, kXY, matmul_rule)
+RULE(conv2d, kXY, conv2d_rule)
+RULE(conv2d_input_grad, kXY, conv2d_input_grad_rule)
+RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
 
 // -- composites with a fast path
 RULE(softmax, kResult, softmax_rule)
+
+    // clang-format on
+
+    // -- pooling: the gradient goes to the selected element
+    template <>
+    struct Rule<OpCode::max_pool2d> {
+  static constexpr GradientRule kRule = {kNothing, 1, &max_pool2d_rule};
+};
 
 }  // namespace
 

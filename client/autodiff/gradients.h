@@ -12,6 +12,7 @@
 
 namespace remora::autodiff {
 
+struct Kept;
 class Node;
 
 /// By input; undefined where none was asked for.
@@ -21,9 +22,9 @@ using Gradients = absl::InlinedVector<Tensor, 3>;
 class RuleContext {
  public:
   /// `cotangents` by output, undefined meaning zero; `needs` by input. All outlive this object.
-  RuleContext(const std::shared_ptr<Node>& node, std::span<const Tensor> cotangents,
-              std::span<const bool> needs)
-      : node_(node), cotangents_(cotangents), needs_(needs) {}
+  RuleContext(const std::shared_ptr<Node>& node, const Kept& kept,
+              std::span<const Tensor> cotangents, std::span<const bool> needs)
+      : node_(node), kept_(kept), cotangents_(cotangents), needs_(needs) {}
 
   const Tensor& cotangent(size_t output = 0) const { return cotangents_[output]; }
   /// A saved input or the saved output, with its place on the tape; undefined where the rule saves
@@ -42,6 +43,7 @@ class RuleContext {
  private:
   const dispatch::Attrs& attributes() const;
   const std::shared_ptr<Node>& node_;
+  const Kept& kept_;
   std::span<const Tensor> cotangents_;
   std::span<const bool> needs_;
 };

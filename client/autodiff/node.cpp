@@ -1,5 +1,6 @@
 #include "client/autodiff/node.h"
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -27,10 +28,7 @@ Node::Node(Kind kind, AutodiffContext context)
   node_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-Node::~Node() {
-  node_count.fetch_sub(1, std::memory_order_relaxed);
-  consume();
-}
+Node::~Node() { node_count.fetch_sub(1, std::memory_order_relaxed); }
 
 std::shared_ptr<Node> Node::leaf(AutodiffContext context) {
   return std::make_shared<Node>(Kind::kLeaf, context);
@@ -38,10 +36,13 @@ std::shared_ptr<Node> Node::leaf(AutodiffContext context) {
 
 std::shared_ptr<Node> Node::transfer(const Tensor& source) {
   auto node = std::make_shared<Node>(Kind::kTransfer, source.context());
-  node->edges_.push_back(source.edge());
+  auto kept = std::make_shared<Kept>();
+  kept->edges.push_back(source.edge());
   node->input_specs_.push_back(source.spec());
   node->output_specs_.push_back(source.spec());
   node->source_device_ = source.value()->device().device();
+  const absl::MutexLock lock(&node->mutex_);
+  node->kept_ = std::move(kept);
   return node;
 }
 
@@ -49,16 +50,19 @@ std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
                                std::span<const Tensor> inputs,
                                std::span<const dispatch::Value> outputs, AutodiffContext context) {
   auto node = std::make_shared<Node>(Kind::kOp, context);
+  auto kept = std::make_shared<Kept>();
   const GradientRule& rule = gradient_rule(code);
   node->code_ = code;
   node->attrs_ = std::move(attrs);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    node->edges_.push_back(inputs[i].edge());
+    kept->edges.push_back(inputs[i].edge());
     node->input_specs_.push_back(inputs[i].spec());
-    node->saved_inputs_.push_back(rule.saves_input(i) ? inputs[i].value() : dispatch::Value());
+    kept->saved_inputs.push_back(rule.saves_input(i) ? inputs[i].value() : dispatch::Value());
   }
   for (const dispatch::Value& output : outputs) node->output_specs_.push_back(output->spec());
-  if (rule.saved_output >= 0) node->saved_output_ = outputs[static_cast<size_t>(rule.saved_output)];
+  if (rule.saved_output >= 0) kept->saved_output = outputs[static_cast<size_t>(rule.saved_output)];
+  const absl::MutexLock lock(&node->mutex_);
+  node->kept_ = std::move(kept);
   return node;
 }
 
@@ -74,24 +78,31 @@ std::string_view Node::name() const {
   return "?";
 }
 
-void Node::consume() {
-  if (kind_ == Kind::kLeaf) return;
-  consumed_.store(true, std::memory_order_relaxed);
-  saved_inputs_.clear();
-  saved_output_.reset();
+Kept::~Kept() {
   std::vector<std::shared_ptr<Node>> own;
   const bool outermost = released == nullptr;
   if (outermost) released = &own;
-  for (Edge& edge : edges_) {
+  for (Edge& edge : edges) {
     if (edge.node != nullptr) released->push_back(std::move(edge.node));
   }
-  edges_.clear();
   if (!outermost) return;
   while (!own.empty()) {
     const std::shared_ptr<Node> last = std::move(own.back());
     own.pop_back();
   }
   released = nullptr;
+}
+
+std::shared_ptr<const Kept> Node::kept() const {
+  absl::MutexLock lock(&mutex_);
+  return kept_;
+}
+
+bool Node::consume() {
+  std::shared_ptr<const Kept> kept;  // destroyed without the lock
+  absl::MutexLock lock(&mutex_);
+  kept.swap(kept_);
+  return kept != nullptr;
 }
 
 std::optional<Tensor> Node::gradient() const {

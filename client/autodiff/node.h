@@ -3,7 +3,6 @@
 // its results are dropped.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +15,19 @@
 #include "dispatch/op.h"
 
 namespace remora::autodiff {
+
+/// What an op's node keeps for backward. Immutable, so that one walk reads it while another lets
+/// go.
+struct Kept {
+  Kept() = default;
+  /// Frees the tape behind it without recursion: tapes are deep.
+  ~Kept();
+  Kept(const Kept&) = delete;
+
+  absl::InlinedVector<Edge, 2> edges;                    // by input
+  absl::InlinedVector<dispatch::Value, 2> saved_inputs;  // empty where the rule does not need it
+  dispatch::Value saved_output;
+};
 
 class Node {
  public:
@@ -34,7 +46,6 @@ class Node {
                                   AutodiffContext context);
   /// Use the functions above.
   Node(Kind kind, AutodiffContext context);
-  /// Frees the tape behind it without recursion: tapes are deep.
   ~Node();
   Node(const Node&) = delete;
 
@@ -47,17 +58,15 @@ class Node {
   // -- ops and transfers
   dispatch::OpCode code() const { return code_; }
   const dispatch::Attrs& attrs() const { return attrs_; }
-  std::span<const Edge> edges() const { return edges_; }
   std::span<const Spec> input_specs() const { return input_specs_; }
   std::span<const Spec> output_specs() const { return output_specs_; }
-  /// Empty where the rule does not need it.
-  const dispatch::Value& saved_input(size_t index) const { return saved_inputs_[index]; }
-  const dispatch::Value& saved_output() const { return saved_output_; }
   const Device& source_device() const { return *source_device_; }
-  /// True once backward has used it without keeping the tape.
-  bool consumed() const { return consumed_.load(std::memory_order_relaxed); }
-  /// Lets go of everything it keeps.
-  void consume();
+
+  // -- ops and transfers; any thread
+  /// What it keeps; null of a leaf, and once backward has used it without keeping the tape.
+  std::shared_ptr<const Kept> kept() const;
+  /// Lets go of that; false if there was nothing any more.
+  bool consume();
 
   // -- leaves; any thread
   std::optional<Tensor> gradient() const;
@@ -70,17 +79,14 @@ class Node {
   const Kind kind_;
   const uint64_t sequence_;
   const AutodiffContext context_;
-  std::atomic<bool> consumed_{false};
   dispatch::OpCode code_{};
   dispatch::Attrs attrs_;
-  absl::InlinedVector<Edge, 2> edges_;
   absl::InlinedVector<Spec, 2> input_specs_;
   absl::InlinedVector<Spec, 1> output_specs_;
-  absl::InlinedVector<dispatch::Value, 2> saved_inputs_;
-  dispatch::Value saved_output_;
   std::optional<Device> source_device_;
 
-  mutable absl::Mutex mutex_;  // guards the gradient
+  mutable absl::Mutex mutex_;  // guards all below
+  std::shared_ptr<const Kept> kept_ ABSL_GUARDED_BY(mutex_);
   std::optional<Tensor> gradient_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -16,10 +16,22 @@ namespace remora::autodiff {
 namespace {
 
 using NodePtr = std::shared_ptr<Node>;
+/// A node of a walk and what it kept when the walk came by: another thread may consume it since.
+struct Step {
+  NodePtr node;
+  std::shared_ptr<const Kept> kept;  // null of a leaf
+
+  std::span<const Edge> edges() const { return kept ? kept->edges : std::span<const Edge>(); }
+};
 using Cotangents = absl::InlinedVector<Tensor, 1>;
 
 [[noreturn]] void fail_precondition(std::string_view message) {
   throw Error(absl::FailedPreconditionError(std::string(message)));
+}
+
+[[noreturn]] void fail_consumed(const Node& node) {
+  fail_precondition(str_cat("backward: the tape through '", node.name(),
+                            "' was consumed by an earlier backward; keep it with keep_tape"));
 }
 
 /// A walk from outputs towards the nodes whose gradients are wanted: all leaves, or `targets`.
@@ -35,21 +47,22 @@ class Walk {
   void run();
   /// The cotangent of a wanted node's output; undefined if nothing depends on it.
   Tensor cotangent(const Edge& edge) const;
-  std::span<const NodePtr> nodes() const { return nodes_; }
+  std::span<const Step> steps() const { return steps_; }
   bool wanted(const Node* node) const {
     return targets_ == nullptr ? node->kind() == Node::Kind::kLeaf : targets_->contains(node);
   }
-  /// Lets go of everything the walked nodes keep.
+  /// Makes the walked nodes let go of everything they keep. Throws if another thread was first: of
+  /// two backwards over one tape one wins.
   void consume();
 
  private:
   void collect(std::span<const Tensor> outputs);
   void mark_needed();
   void add(const Node* node, uint32_t output, const Tensor& cotangent);
-  void differentiate(const NodePtr& node, std::span<const Tensor> cotangents);
+  void differentiate(const Step& step, std::span<const Tensor> cotangents);
 
   const absl::flat_hash_set<const Node*>* targets_;
-  std::vector<NodePtr> nodes_;  // reachable and needed, newest first
+  std::vector<Step> steps_;  // reachable and needed, newest first
   absl::flat_hash_set<const Node*> needed_;
   absl::flat_hash_map<const Node*, Cotangents> cotangents_;
 };
@@ -57,38 +70,36 @@ class Walk {
 Walk::Walk(std::span<const Tensor> outputs, const absl::flat_hash_set<const Node*>* targets)
     : targets_(targets) {
   collect(outputs);
-  std::sort(nodes_.begin(), nodes_.end(),
-            [](const NodePtr& a, const NodePtr& b) { return a->sequence() > b->sequence(); });
+  std::sort(steps_.begin(), steps_.end(),
+            [](const Step& a, const Step& b) { return a.node->sequence() > b.node->sequence(); });
   mark_needed();
 }
 
 void Walk::collect(std::span<const Tensor> outputs) {
   absl::flat_hash_set<const Node*> seen;
-  std::vector<const Node*> pending;
+  std::vector<std::shared_ptr<const Kept>> pending;
   const auto visit = [&](const NodePtr& node) {
     if (node == nullptr || !seen.insert(node.get()).second) return;
-    nodes_.push_back(node);
-    pending.push_back(node.get());
+    steps_.push_back({node, node->kept()});
+    if (steps_.back().kept != nullptr) pending.push_back(steps_.back().kept);
   };
   for (const Tensor& output : outputs) visit(output.edge().node);
   while (!pending.empty()) {
-    const Node* node = pending.back();
+    const std::shared_ptr<const Kept> kept = std::move(pending.back());
     pending.pop_back();
-    for (const Edge& edge : node->edges()) visit(edge.node);
+    for (const Edge& edge : kept->edges) visit(edge.node);
   }
 }
 
 void Walk::mark_needed() {
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    bool needed = wanted(node->get());
-    if ((*node)->consumed() && !needed) {
-      fail_precondition(str_cat("backward: the tape through '", (*node)->name(),
-                                "' was consumed by an earlier backward; keep it with keep_tape"));
-    }
-    for (const Edge& edge : (*node)->edges()) needed |= needed_.contains(edge.node.get());
-    if (needed) needed_.insert(node->get());
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    const Node& node = *step->node;
+    bool needed = wanted(&node);
+    if (!step->kept && node.kind() != Node::Kind::kLeaf && !needed) fail_consumed(node);
+    for (const Edge& edge : step->edges()) needed |= needed_.contains(edge.node.get());
+    if (needed) needed_.insert(&node);
   }
-  std::erase_if(nodes_, [&](const NodePtr& node) { return !needed_.contains(node.get()); });
+  std::erase_if(steps_, [&](const Step& step) { return !needed_.contains(step.node.get()); });
 }
 
 void Walk::add(const Node* node, uint32_t output, const Tensor& cotangent) {
@@ -98,29 +109,31 @@ void Walk::add(const Node* node, uint32_t output, const Tensor& cotangent) {
 }
 
 void Walk::run() {
-  for (const NodePtr& node : nodes_) {
-    if (node->kind() == Node::Kind::kLeaf) continue;
+  for (const Step& step : steps_) {
+    const NodePtr& node = step.node;
+    if (!step.kept) continue;  // nothing lies behind it
     const auto found = cotangents_.find(node.get());
     if (found == cotangents_.end()) continue;
     Cotangents cotangents = found->second;
     if (!wanted(node.get())) cotangents_.erase(found);
     cotangents.resize(node->output_specs().size());
-    differentiate(node, cotangents);
+    differentiate(step, cotangents);
   }
 }
 
-void Walk::differentiate(const NodePtr& node, std::span<const Tensor> cotangents) {
+void Walk::differentiate(const Step& step, std::span<const Tensor> cotangents) {
+  const NodePtr& node = step.node;
   absl::InlinedVector<bool, 4> needs;
-  for (const Edge& edge : node->edges()) {
+  for (const Edge& edge : step.edges()) {
     needs.push_back(edge.node != nullptr && needed_.contains(edge.node.get()));
   }
   if (std::find(needs.begin(), needs.end(), true) == needs.end()) return;
   if (node->kind() == Node::Kind::kTransfer) {
-    const Edge& edge = node->edges()[0];
+    const Edge& edge = step.edges()[0];
     add(edge.node.get(), edge.output, cotangents[0].to(node->source_device()));
     return;
   }
-  const RuleContext context(node, cotangents, needs);
+  const RuleContext context(node, *step.kept, cotangents, needs);
   const Gradients gradients = gradient_rule(node->code()).backward(context);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!needs[i] || !gradients[i].defined()) continue;
@@ -129,7 +142,7 @@ void Walk::differentiate(const NodePtr& node, std::span<const Tensor> cotangents
                                               gradients[i].shape().str(), " for an input of ",
                                               node->input_specs()[i].shape.str())));
     }
-    add(node->edges()[i].node.get(), node->edges()[i].output, gradients[i]);
+    add(step.edges()[i].node.get(), step.edges()[i].output, gradients[i]);
   }
 }
 
@@ -140,7 +153,9 @@ Tensor Walk::cotangent(const Edge& edge) const {
 }
 
 void Walk::consume() {
-  for (const NodePtr& node : nodes_) node->consume();
+  for (const Step& step : steps_) {
+    if (step.kept && !step.node->consume()) fail_consumed(*step.node);
+  }
 }
 
 /// The cotangent to start from.
@@ -164,9 +179,9 @@ Tensor start(std::string_view name, const Tensor& output, const Tensor& cotangen
   return cotangent;
 }
 
-/// Adds the walk's leaf gradients to what the leaves hold: computes every sum first, so that a
-/// throw leaves all leaves as they were.
-void accumulate(const Walk& walk) {
+/// Adds the walk's leaf gradients to what the leaves hold, and consumes the tape unless it is kept:
+/// computes every sum first, so that a throw leaves all leaves as they were.
+void accumulate(Walk& walk, bool keep_tape) {
   struct Update {
     Node* leaf;
     Tensor gradient;
@@ -174,13 +189,15 @@ void accumulate(const Walk& walk) {
     Tensor after;
   };
   std::vector<Update> updates;
-  for (const NodePtr& node : walk.nodes()) {
+  for (const Step& step : walk.steps()) {
+    const NodePtr& node = step.node;
     if (node->kind() != Node::Kind::kLeaf) continue;
     const Tensor gradient = walk.cotangent(Edge{node, 0});
     if (!gradient.defined()) continue;
     const std::optional<Tensor> before = node->gradient();
     updates.push_back({node.get(), gradient, before, before ? add(*before, gradient) : gradient});
   }
+  if (!keep_tape) walk.consume();
   for (Update& update : updates) {
     while (!update.leaf->replace_gradient(update.before, update.after)) {
       update.before = update.leaf->gradient();
@@ -198,8 +215,7 @@ void backward(const Tensor& output, const Tensor& cotangent, bool keep_tape) {
   Walk walk({&output, 1}, nullptr);
   walk.seed(output, seed);
   walk.run();
-  accumulate(walk);
-  if (!keep_tape) walk.consume();
+  accumulate(walk, keep_tape);
 }
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,

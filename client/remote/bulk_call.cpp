@@ -60,13 +60,20 @@ class UploadCall final : public BulkCall {
     Turn(*this).is_last();
     const auto self = leave();
     if (status.ok()) return;
-    // The worker poisons the value when it refuses or loses an upload; but nobody does if the bulk
-    // connection never reached it, so then the session, whose reads would wait for ever, must end.
-    const absl::Status error = call_error(status, session().link().address, "an upload was lost");
-    if (absl::IsUnavailable(error)) session().fail(error);
+    // A value whose upload is lost without the worker's knowledge never settles, and its reads
+    // would wait for ever: then the session must end.
+    if (!worker_reports(status))
+      session().fail(call_error(status, session().link().address, "an upload was lost"));
   }
 
  private:
+  /// True for the ends that are a worker's refusal of bytes it has claimed: it has poisoned the
+  /// value and says so on the op stream. Any other may stand for a call that never came to that.
+  static bool worker_reports(const grpc::Status& status) {
+    return status.error_code() == grpc::StatusCode::DATA_LOSS ||
+           status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  }
+
   /// Makes `chunk_` of the next bytes; true if they are the last.
   bool take_next_chunk() {
     const auto all = data_.span();

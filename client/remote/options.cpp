@@ -25,13 +25,6 @@ OptionsTable& table() {
   return instance;
 }
 
-/// A host's name has no case, a path does.
-std::string table_key(std::string_view address) {
-  std::string key(address);
-  if (!key.starts_with("unix:")) absl::AsciiStrToLower(&key);
-  return key;
-}
-
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -71,16 +64,22 @@ absl::Status check_token(const std::string& text) {
 
 }  // namespace
 
+std::string worker_key(std::string_view address) {
+  std::string key(address);
+  if (!key.starts_with("unix:")) absl::AsciiStrToLower(&key);
+  return key;
+}
+
 void set_remote_options(std::string_view address, RemoteOptions options) {
   const absl::MutexLock lock(&table().mutex);
-  table().by_address[table_key(address)] = std::move(options);
+  table().by_address[worker_key(address)] = std::move(options);
 }
 
 RemoteOptions remote_options(std::string_view address) {
   RemoteOptions options;
   {
     const absl::MutexLock lock(&table().mutex);
-    const auto found = table().by_address.find(table_key(address));
+    const auto found = table().by_address.find(worker_key(address));
     if (found != table().by_address.end()) options = found->second;
   }
   if (environment("REMORA_INSECURE") == "1") options.insecure = true;

@@ -23,6 +23,10 @@ struct RemoteOptions {
   int connect_deadline_ms = wire::kControlDeadline_ms;
 };
 
+/// The one spelling of an address that tables and device texts use: a host's name has no case, a
+/// path does.
+std::string worker_key(std::string_view address);
+
 /// Sets the options of one worker ("host:port" or "unix:/path"). They count from the next session
 /// on.
 void set_remote_options(std::string_view address, RemoteOptions options);

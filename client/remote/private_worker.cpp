@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <thread>
 
@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::string_view kListening = "listening on ";
 constexpr size_t kMaxFirstLineBytes = 4096;
+constexpr size_t kMaxLogBytes = 16384;
+constexpr int kStartDeadline_ms = 30'000;  // a sanitizer's or a GPU's start is slow
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
 absl::Status system_error(std::string_view what) {
@@ -37,15 +39,23 @@ std::string default_program() {
   return access(beside.c_str(), X_OK) == 0 ? beside.string() : "remorad";
 }
 
-absl::Status write_token(const std::string& path) {
+std::string make_token() {
   std::random_device random;
   std::string token;
   for (int i = 0; i < 8; ++i) token += absl::StrCat(absl::Hex(random(), absl::kZeroPad8));
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return system_error(path);
-  const bool written = write(fd, token.data(), token.size()) == static_cast<ssize_t>(token.size());
-  close(fd);
-  return written ? absl::OkStatus() : system_error(path);
+  return token;
+}
+
+/// A file in memory, gone with its last descriptor.
+int memory_file(const char* name, std::string_view contents) {
+  const int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0) return fd;
+  if (write(fd, contents.data(), contents.size()) != static_cast<ssize_t>(contents.size()) ||
+      lseek(fd, 0, SEEK_SET) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
 }
 
 /// True once the process has ended within the time; it is then gone.
@@ -62,9 +72,7 @@ bool wait_for_exit(pid_t pid, std::chrono::milliseconds time) {
 
 absl::StatusOr<std::unique_ptr<PrivateWorker>> PrivateWorker::start(
     const PrivateWorkerOptions& options) {
-  std::string directory = (std::filesystem::temp_directory_path() / "remora-XXXXXX").string();
-  if (mkdtemp(directory.data()) == nullptr) return system_error(directory);
-  auto worker = std::make_unique<PrivateWorker>(Passkey{}, directory);
+  auto worker = std::make_unique<PrivateWorker>(Passkey{});
   REMORA_RETURN_IF_ERROR(worker->launch(options));
   return worker;
 }
@@ -77,32 +85,47 @@ PrivateWorker::~PrivateWorker() {
       waitpid(pid_, nullptr, 0);
     }
   }
+  if (log_fd_ >= 0) close(log_fd_);
   std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
 }
 
 absl::Status PrivateWorker::launch(const PrivateWorkerOptions& options) {
-  token_file_ = directory_ + "/token";
-  REMORA_RETURN_IF_ERROR(write_token(token_file_));
+  std::string listen = options.listen;
+  if (listen.empty()) {
+    std::string directory = (std::filesystem::temp_directory_path() / "remora-XXXXXX").string();
+    if (mkdtemp(directory.data()) == nullptr) return system_error(directory);
+    directory_ = directory;
+    listen = str_cat("unix:", directory_, "/socket");
+  }
   const std::string program = options.program.empty() ? default_program() : options.program;
-  const std::string listen =
-      options.listen.empty() ? str_cat("unix:", directory_, "/socket") : options.listen;
-  std::vector<std::string> words = {program,        "--listen",  listen,
-                                    "--token-file", token_file_, "--exit-with-parent"};
+  std::vector<std::string> words = {program,        "--listen",   listen,
+                                    "--token-file", "/dev/stdin", "--exit-with-parent"};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe");
+  RemoteOptions remote;
+  remote.token = make_token();
+  const int token_fd = memory_file("remorad-token", remote.token);
+  log_fd_ = memory_file("remorad-log", "");
+  int ends[2] = {-1, -1};
+  if (token_fd < 0 || log_fd_ < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+    const absl::Status status = system_error("memory file or pipe");
+    if (token_fd >= 0) close(token_fd);
+    return status;
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, token_fd, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, log_fd_, STDERR_FILENO);
   const int failed =
       posix_spawnp(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  close(token_fd);
   close(ends[1]);
   absl::Status status;
   if (failed != 0) {
@@ -113,25 +136,34 @@ absl::Status PrivateWorker::launch(const PrivateWorkerOptions& options) {
     status = await_address(ends[0], program);
   }
   close(ends[0]);
-  REMORA_RETURN_IF_ERROR(status);
-  RemoteOptions remote;
-  remote.token_file = token_file_;
+  if (!status.ok()) {
+    return absl::Status(status.code(), str_cat(std::string(status.message()), "\n", log()));
+  }
   set_remote_options(address_, std::move(remote));
   return absl::OkStatus();
 }
 
+std::string PrivateWorker::log() const {
+  std::string text(kMaxLogBytes, '\0');
+  const ssize_t bytes = pread(log_fd_, text.data(), text.size(), 0);
+  text.resize(bytes > 0 ? static_cast<size_t>(bytes) : 0);
+  return text;
+}
+
 absl::Status PrivateWorker::await_address(int stdout_fd, const std::string& program) {
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(wire::kControlDeadline_ms);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kStartDeadline_ms);
   std::string line;
   while (line.find('\n') == std::string::npos && line.size() < kMaxFirstLineBytes) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
     pollfd waited{stdout_fd, POLLIN, 0};
-    if (left.count() <= 0 || poll(&waited, 1, static_cast<int>(left.count())) == 0) {
+    const int ready = left.count() <= 0 ? 0 : poll(&waited, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return system_error(program);
+    if (ready == 0) {
       return absl::UnavailableError(str_cat("private worker: ", program,
                                             " did not say where it listens within ",
-                                            wire::kControlDeadline_ms, " ms"));
+                                            kStartDeadline_ms, " ms"));
     }
     char buffer[256];
     const ssize_t bytes = read(stdout_fd, buffer, sizeof buffer);

@@ -16,7 +16,7 @@ namespace remora::remote {
 struct PrivateWorkerOptions {
   /// The daemon's program; empty: `remorad` beside this program, else on PATH.
   std::string program = {};
-  /// "127.0.0.1:0" or "unix:/path"; empty: a unix socket in the worker's own directory.
+  /// "127.0.0.1:0" or "unix:/path"; empty: a unix socket in a directory made for it.
   std::string listen = "127.0.0.1:0";
   /// More arguments: {"--devices", "cpu,cpu"}.
   std::vector<std::string> arguments = {};
@@ -26,28 +26,29 @@ class PrivateWorker {
   struct Passkey {};
 
  public:
-  /// Starts the daemon with a fresh token, waits until it listens (at most the control deadline)
-  /// and sets the remote options of its address. The error says what the daemon was and why it did
-  /// not come up.
+  /// Starts the daemon with a fresh token that never touches a disk, waits until it listens and
+  /// sets the remote options of its address. The error says what the daemon was and why it did not
+  /// come up, with its log.
   static absl::StatusOr<std::unique_ptr<PrivateWorker>> start(const PrivateWorkerOptions& options);
-  PrivateWorker(Passkey, std::string directory) : directory_(std::move(directory)) {}
-  /// Ends the daemon and removes its directory.
+  explicit PrivateWorker(Passkey) {}
+  /// Ends the daemon; removes the directory of its socket, if it has one.
   ~PrivateWorker();
   PrivateWorker(const PrivateWorker&) = delete;
 
   /// As a device names it: "127.0.0.1:40123" or "unix:/path".
   const std::string& address() const { return address_; }
-  const std::string& token_file() const { return token_file_; }
+  /// What the daemon has logged so far, at most its first 16 KiB.
+  std::string log() const;
   pid_t pid() const { return pid_; }
 
  private:
   absl::Status launch(const PrivateWorkerOptions& options);
   absl::Status await_address(int stdout_fd, const std::string& program);
 
-  const std::string directory_;
-  std::string token_file_;
+  std::string directory_;  // of a socket of its own; else empty
   std::string address_;
   pid_t pid_ = -1;
+  int log_fd_ = -1;  // a memory file
 };
 
 }  // namespace remora::remote

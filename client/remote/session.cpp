@@ -50,8 +50,10 @@ void Session::wait_until(absl::FunctionRef<bool()> has_room) {
   mutex_.Await(absl::Condition(&settled));
 }
 
-void Session::make_room(size_t bytes) {
-  if (writer_.size() + bytes > wire::kTargetFrameBytes && !writer_.empty()) {
+void Session::make_room(size_t bytes, size_t bindings) {
+  const bool fits = writer_.size() + bytes <= wire::kTargetFrameBytes &&
+                    writer_.frame_bindings() + bindings <= wire::kMaxFrameBindings;
+  if (!fits && !writer_.empty()) {
     seal();
     pump();
   }
@@ -106,10 +108,11 @@ void Session::encode_run(GraphSlot& slot, uint32_t device, const dispatch::Graph
                          bool ended_by_cut) {
   const size_t bindings_bytes =
       kRecordBytes + bindings.inputs.size() * kValueBytes + bindings.params.size() * kParamBytes;
+  const size_t count = bindings.inputs.size() + bindings.params.size();
   const size_t body_bytes = graph.key.size() + 3 * live.size() + kRecordBytes;
   const bool first_use = !std::exchange(slot.used, true);
   if (slot.number == 0 && ((first_use && ended_by_cut) || !writer_.can_define(graph))) {
-    make_room(body_bytes + bindings_bytes);
+    make_room(body_bytes + bindings_bytes, count);
     writer_.once(device, live, graph, bindings);
     return;
   }
@@ -119,7 +122,7 @@ void Session::encode_run(GraphSlot& slot, uint32_t device, const dispatch::Graph
     make_room(body_bytes);
     writer_.define(slot.number, device, live, graph);
   }
-  make_room(bindings_bytes);
+  make_room(bindings_bytes, count);
   writer_.run(slot.number, bindings);
 }
 

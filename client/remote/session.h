@@ -135,8 +135,9 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status wait_for_room() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Waits for the condition or the end of the session; not at all in a callback of gRPC.
   void wait_until(absl::FunctionRef<bool()> has_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  /// Begins a new frame unless a record of `bytes` fits the present one.
-  void make_room(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Begins a new frame unless a record of `bytes`, a run with so many bindings, fits the present
+  /// one.
+  void make_room(size_t bytes, size_t bindings = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Sends the storage's host data first, if it still waits. What is no longer needed goes to
   /// `spent`, which must die without the lock.
   void announce(RemoteStorage& storage, std::vector<dispatch::HostData>& spent)

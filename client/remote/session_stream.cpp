@@ -179,8 +179,9 @@ void Session::OnReadDone(bool ok) {
   {
     // Before the next read is started, which takes a while: somebody waits for these.
     const CallbackScope scope;
-    for (Answer& each : answers) answer(std::move(each));
+    // The reason comes before the reads that fail by it.
     for (const RemoteOpError& error : errors) report_op_error(error);
+    for (Answer& each : answers) answer(std::move(each));
     for (OpenRead& orphan : orphans) orphan.done(broken);
   }
   if (broken.ok()) {
@@ -261,6 +262,7 @@ void Session::fail(const absl::Status& reason) {
     die(reason, orphans);
   }
   context_.TryCancel();
+  const CallbackScope scope;
   for (OpenRead& orphan : orphans) orphan.done(reason);
 }
 

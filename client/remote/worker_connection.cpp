@@ -4,8 +4,10 @@
 #include <cstdlib>
 
 #include "absl/container/flat_hash_map.h"
+#include "client/remote/callback_scope.h"
 #include "client/remote/channel.h"
 #include "dispatch/error.h"
+#include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
 
 namespace remora::remote {
@@ -38,9 +40,10 @@ void add_to(dispatch::WireStats& sum, const dispatch::WireStats& stats) {
 }  // namespace
 
 WorkerConnection& WorkerConnection::at(std::string_view address) {
+  const std::string key = worker_key(address);
   const absl::MutexLock lock(&connections().mutex);
-  auto& entry = connections().by_address[std::string(address)];
-  if (entry == nullptr) entry = std::make_unique<WorkerConnection>(std::string(address));
+  auto& entry = connections().by_address[key];
+  if (entry == nullptr) entry = std::make_unique<WorkerConnection>(key);
   return *entry;
 }
 
@@ -59,6 +62,9 @@ absl::StatusOr<WorkerConnection*> WorkerConnection::default_worker() {
 
 void WorkerConnection::close_all() {
   if (Session::in_child()) return;
+  // First nobody waits for answers any more: a thread that still reads is not to be told of an exit
+  // it cannot stop.
+  dispatch::registry().stop();
   std::vector<WorkerConnection*> all;
   {
     const absl::MutexLock lock(&connections().mutex);
@@ -80,6 +86,10 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
       return current_;
     }
   }
+  if (CallbackScope::inside()) {
+    return absl::UnavailableError(str_cat(
+        "worker ", address_, ": no session is open, and an answer's callback cannot open one"));
+  }
   const absl::MutexLock opening(&opening_);
   {
     const absl::MutexLock lock(&mutex_);
@@ -92,6 +102,7 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
 }
 
 absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
+  destroy_ended();  // a program may try a worker again and again without ever disconnecting
   const RemoteOptions options = remote_options(address_);
   REMORA_RETURN_IF_ERROR(check_address(address_, options));
   WorkerLink link;
@@ -128,20 +139,30 @@ void WorkerConnection::disconnect(const absl::Status& reason, int deadline_ms) {
     const absl::MutexLock lock(&mutex_);
     session = current_;
   }
-  if (session != nullptr) session->close(reason, deadline_ms);
-  std::vector<std::shared_ptr<Session>> unused;
-  const absl::MutexLock lock(&mutex_);
   if (session != nullptr) {
+    session->close(reason, deadline_ms);
+    const absl::MutexLock lock(&mutex_);
     add_to(ended_stats_, session->stats());
     current_.reset();
     ended_.push_back(std::move(session));
   }
+  destroy_ended();
+}
+
+void WorkerConnection::destroy_ended() {
+  std::vector<std::shared_ptr<Session>> unused;  // destroyed without the lock
+  const absl::MutexLock lock(&mutex_);
   const auto in_use = [](const std::shared_ptr<Session>& each) {
     return each.use_count() > 1 || !each->done();
   };
   const auto first_unused = std::partition(ended_.begin(), ended_.end(), in_use);
   std::move(first_unused, ended_.end(), std::back_inserter(unused));
   ended_.erase(first_unused, ended_.end());
+}
+
+size_t WorkerConnection::ended_sessions() const {
+  const absl::MutexLock lock(&mutex_);
+  return ended_.size();
 }
 
 dispatch::WireStats WorkerConnection::stats() const {

@@ -1,6 +1,7 @@
 // This process's connection to one worker: opens its session at first use and ends it at
 // `disconnect()` or at exit. There is one per address; connections are never destroyed.
-// Thread-safe. Nothing here may be called from a read callback: opening and ending wait for gRPC.
+// Thread-safe. Opening and ending wait for gRPC, so neither happens in a read callback: `session()`
+// answers an error there, `disconnect()` may not be called.
 //
 // A session that died stays: whatever its devices are asked answers with the reason, until
 // `disconnect()`, so that a program never goes on silently with a worker that has lost its tensors.
@@ -14,13 +15,15 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/remote/connection.h"
 #include "client/remote/session.h"
 
 namespace remora::remote {
 
 class WorkerConnection {
  public:
-  /// The connection to "host:port" or "unix:/path"; made at the first call, opens nothing.
+  /// The connection to "host:port", case ignored, or "unix:/path"; made at the first call, opens
+  /// nothing.
   static WorkerConnection& at(std::string_view address);
   /// The first worker of REMORA_WORKERS; FAILED_PRECONDITION when it names none.
   static absl::StatusOr<WorkerConnection*> default_worker();
@@ -31,17 +34,22 @@ class WorkerConnection {
 
   const std::string& address() const { return address_; }
   /// The session, opened if there is none. Waits at most the worker's connect deadline for each of
-  /// its two first answers. The reason if it could not be opened or has died.
+  /// its two first answers. The reason if it could not be opened or has died. UNAVAILABLE instead
+  /// of opening one in a read callback.
   absl::StatusOr<std::shared_ptr<Session>> session();
   /// The session, dead or alive; null before the first use and after `disconnect`.
   std::shared_ptr<Session> current() const;
   /// Ends the session, if there is one; the next use opens another.
   void disconnect(const absl::Status& reason, int deadline_ms);
+  /// Sessions that have ended and are not yet destroyed; for tests of their lifetime.
+  size_t ended_sessions() const;
   /// Counters of all sessions of this connection so far.
   dispatch::WireStats stats() const;
 
  private:
   absl::StatusOr<std::shared_ptr<Session>> open();
+  /// Destroys the ended sessions that nobody holds any more.
+  void destroy_ended();
 
   const std::string address_;
   absl::Mutex opening_;        // held while a session is opened or ended; taken before mutex_
@@ -52,9 +60,5 @@ class WorkerConnection {
   std::vector<std::shared_ptr<Session>> ended_ ABSL_GUARDED_BY(mutex_);
   dispatch::WireStats ended_stats_ ABSL_GUARDED_BY(mutex_);
 };
-
-/// Ends the session with a worker: its tensors there are freed and those this program still holds
-/// answer UNAVAILABLE. The next use of one of its devices opens a new session.
-void disconnect(std::string_view address);
 
 }  // namespace remora::remote

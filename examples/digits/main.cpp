@@ -6,14 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "examples/digits/digits_data.h"
-#include "examples/digits/private_worker.h"
 #include "examples/digits/table.h"
 #include "examples/digits/training.h"
 #include "remora/remora.h"
+#if REMORA_REMOTE
+#include "client/remote/private_worker.h"
+#endif
 
 namespace remora::digits {
 namespace {
@@ -34,12 +36,19 @@ int run() {
   const DigitsData data =
       load_digits(std::filesystem::path(REMORA_SOURCE_DIR) / "examples/data/digits.csv.gz");
   const char* chosen = std::getenv("REMORA_DEVICE");
-  std::optional<PrivateWorker> worker;
-  if (chosen == nullptr) {
-    worker.emplace(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "remorad");
-  }
+  const bool is_chosen = chosen != nullptr && *chosen != '\0';
+#if REMORA_REMOTE
+  std::unique_ptr<remote::PrivateWorker> worker;
+  if (!is_chosen) worker = value_or_throw(remote::PrivateWorker::start({}));
   const Device remote =
-      chosen != nullptr ? Device::parse(chosen) : Device::remote(worker->address(), "cpu");
+      is_chosen ? Device::parse(chosen) : Device::remote(worker->address(), "cpu");
+#else
+  if (!is_chosen) {
+    throw Error(absl::FailedPreconditionError(
+        "this build has no remote devices; REMORA_DEVICE must name the device to train on"));
+  }
+  const Device remote = Device::parse(chosen);
+#endif
   const Device local = Device::cpu();
   const TrainingResult on_worker = train(remote, data, show_progress(remote.str()));
   const TrainingResult on_cpu = train(local, data, show_progress(local.str()));

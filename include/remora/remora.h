@@ -14,5 +14,5 @@
 #include "dispatch/device.h"
 #include "dispatch/error.h"
 #if REMORA_REMOTE
-#include "client/remote/options.h"
+#include "client/remote/connection.h"
 #endif

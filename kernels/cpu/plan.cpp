@@ -129,7 +129,10 @@ void CpuPlan::plan_lifetimes(int threads) {
   }
 }
 
-/// Scratch memory of a step, copies of operands that may turn out to be strided included.
+/// Scratch memory of a step, with copies of operands that this graph makes strided. An external
+/// input may be strided too, which only a run knows: its copy comes from the pool, under the
+/// device's limit, and is not reserved ahead, since most inputs are dense and a session must be
+/// able to use tensors larger than half its quota.
 int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contiguous,
                                int threads) const {
   const auto inputs = input_specs(*graph_, *step.op);
@@ -138,7 +141,7 @@ int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contig
   if (!packs_operands(*step.op->info)) return bytes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Position position = step.op->inputs[i];
-    if (position.is_external() || !contiguous[position.index()]) bytes += inputs[i].byte_size();
+    if (!position.is_external() && !contiguous[position.index()]) bytes += inputs[i].byte_size();
   }
   return bytes;
 }

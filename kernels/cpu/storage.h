@@ -37,6 +37,7 @@ class CpuStorage : public dispatch::Storage {
   /// Adopted bytes are never written: values do not change once they are ready.
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
+  int64_t byte_size() const override { return bytes_; }
 
  private:
   std::shared_ptr<DeviceMemory> memory_;

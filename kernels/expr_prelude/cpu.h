@@ -116,7 +116,7 @@ inline float r_sin_reduced(float x, uint32_t quarters) {
   float s = -1.9515295891e-4f;
   s = std::fma(s, z, 8.3321608736e-3f);
   s = std::fma(s, z, -1.6666654611e-1f);
-  s = std::fma(s * z, r, r);
+  s = std::copysign(std::fma(s * z, r, r), r);  // the sum alone loses the sign of -0
   float c = 2.443315711809948e-5f;
   c = std::fma(c, z, -1.388731625493765e-3f);
   c = std::fma(c, z, 4.166664568298827e-2f);
@@ -146,8 +146,8 @@ inline float r_tanh(float x) {
   p = std::fma(p, z, 1.33314422036e-1f);
   p = std::fma(p, z, -3.33332819422e-1f);
   const float near_zero = std::fma(p * z, x, x);
-  const float far = std::copysign(1.0f - 2.0f / (r_exp(magnitude + magnitude) + 1.0f), x);
-  return magnitude < 0.625f ? near_zero : far;
+  const float far = 1.0f - 2.0f / (r_exp(magnitude + magnitude) + 1.0f);
+  return std::copysign(magnitude < 0.625f ? near_zero : far, x);
 }
 inline double r_tanh(double x) { return std::tanh(x); }
 
@@ -157,6 +157,16 @@ inline float r_log1p(float x) { return static_cast<float>(std::log1p(static_cast
 inline double r_log1p(double x) { return std::log1p(x); }
 inline float r_expm1(float x) { return static_cast<float>(std::expm1(static_cast<double>(x))); }
 inline double r_expm1(double x) { return std::expm1(x); }
+
+inline float r_fmod(float x, float y) { return std::fmod(x, y); }
+inline double r_fmod(double x, double y) { return std::fmod(x, y); }
+/// As in Python: the sign of y, a remainder of 0 included.
+template <typename T>
+inline T r_remainder(T x, T y) {
+  const T rest = r_fmod(x, y);
+  if (rest == T(0)) return std::copysign(rest, y);
+  return (rest < T(0)) != (y < T(0)) ? rest + y : rest;
+}
 
 inline float r_pow(float x, float y) {
   return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));

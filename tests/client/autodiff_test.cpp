@@ -1,4 +1,7 @@
 // The rules of autodiff: contexts, leaves, the tape. Gradients' values are gradients_test.cpp's.
+#include <algorithm>
+#include <array>
+#include <barrier>
 #include <functional>
 #include <thread>
 
@@ -275,6 +278,31 @@ TEST(autodiff, multi_threaded_graphs) {
   }
   for (std::thread& thread : threads) thread.join();
   expect_floats(*x.grad(), {200, 400}, {2});
+}
+
+TEST(autodiff, of_two_threads_that_consume_one_tape_one_wins) {
+  for (int round = 0; round < 50; ++round) {
+    const Tensor x = leaf({1, 2}, {2});
+    Tensor y = x * x;
+    for (int i = 0; i < 20; ++i) y = y * 1.0;
+    const Tensor loss = sum(y);
+    std::array<absl::StatusCode, 2> codes{};
+    std::barrier<> start(2);
+    const auto run = [&](absl::StatusCode& code) {
+      start.arrive_and_wait();
+      try {
+        loss.backward();
+      } catch (const Error& error) {
+        code = error.code();
+      }
+    };
+    std::thread other([&] { run(codes[1]); });
+    run(codes[0]);
+    other.join();
+    EXPECT_NE(codes[0] == absl::StatusCode::kOk, codes[1] == absl::StatusCode::kOk);
+    EXPECT_EQ(std::max(codes[0], codes[1]), kPrecondition);
+    expect_floats(*x.grad(), {2, 4}, {2});
+  }
 }
 
 TEST(autodiff, to_same_device_keeps_leaf) {

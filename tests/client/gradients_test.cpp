@@ -330,6 +330,16 @@ TEST(gradient_conventions, clip_passes_at_both_bounds) {
             (Rows{{0, 1, 1, 1, 0}}));
 }
 
+TEST(gradient_conventions, remainders_hold_the_quotient_constant) {
+  const auto truncated = [](const std::vector<Tensor>& x) { return fmod(x[0], x[1]); };
+  const auto floored = [](const std::vector<Tensor>& x) { return remainder(x[0], x[1]); };
+  const auto inputs = [] { return std::vector{leaf({7, -7}, {2}), leaf({2, 2}, {2})}; };
+  EXPECT_EQ(gradients_of(inputs(), truncated)[0], (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradients_of(inputs(), truncated)[1], (std::vector<float>{-3, 3}));
+  EXPECT_EQ(gradients_of(inputs(), floored)[0], (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradients_of(inputs(), floored)[1], (std::vector<float>{-3, 4}));
+}
+
 TEST(gradient_conventions, pow_at_its_edges) {
   const auto power = [](const std::vector<Tensor>& x) { return pow(x[0], x[1]); };
   EXPECT_EQ(gradients_of({leaf({0, 3}, {2}), leaf({0, 0}, {2})}, power)[0],

@@ -134,6 +134,9 @@ TEST(slicing, rearrangements) {
 TEST(slicing, reshape_infers_one_size) {
   EXPECT_EQ(reshape(counting({2, 6}), {3, -1}).shape(), (Shape{3, 4}));
   expect_error(kInvalid, "at most one may be -1", [] { reshape(counting({4}), {-1, -1}); });
+  expect_error(kInvalid, "reshape: sizes [-2, 3]: -2 is no size", [] {
+    reshape(counting({6}), {-2, 3});
+  });
   expect_error(kInvalid, "do not fill", [] { reshape(counting({4}), {3, -1}); });
   EXPECT_EQ(squeeze(counting({1, 3, 1})).shape(), (Shape{3}));
   EXPECT_EQ(squeeze(counting({1, 3, 1}), 0).shape(), (Shape{3, 1}));

@@ -33,6 +33,27 @@ TEST(tensor, reads_convert_single_elements_and_check_vectors) {
   expect_error(kInvalid, "item needs exactly one", [] { floats({1, 2}, {2}).item<float>(); });
 }
 
+TEST(tensor, items_saturate_at_the_limits_of_the_type_asked_for) {
+  const auto of = [](float value) { return floats({value}, {}); };
+  EXPECT_TRUE(of(0.25F).item<bool>());
+  EXPECT_TRUE(of(NAN).item<bool>());
+  EXPECT_FALSE(of(-0.0F).item<bool>());
+  EXPECT_TRUE(integers({256}, {}).item<bool>());
+  EXPECT_EQ(of(NAN).item<int>(), 0);
+  EXPECT_EQ(of(-2.75F).item<int8_t>(), -2);
+  EXPECT_EQ(of(300).item<int8_t>(), 127);
+  EXPECT_EQ(of(-INFINITY).item<int8_t>(), -128);
+  EXPECT_EQ(of(-3).item<uint8_t>(), 0);
+  EXPECT_EQ(of(1e10F).item<int32_t>(), INT32_MAX);
+  EXPECT_EQ(of(1e19F).item<uint64_t>(), static_cast<uint64_t>(1e19F));
+  EXPECT_EQ(of(1e30F).item<uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(of(1e30F).item<int64_t>(), INT64_MAX);
+  EXPECT_EQ(integers({-1}, {}).item<uint64_t>(), 0U);
+  EXPECT_EQ(integers({INT64_MIN}, {}).item<int32_t>(), INT32_MIN);
+  EXPECT_EQ(integers({INT64_MAX}, {}).item<int16_t>(), INT16_MAX);
+  EXPECT_EQ(integers({INT64_MAX}, {}).item<int64_t>(), INT64_MAX);
+}
+
 TEST(tensor, undefined_tensors_are_refused) {
   expect_error(absl::StatusCode::kFailedPrecondition, "never given a value", [] { Tensor() + 1; });
 }
@@ -81,6 +102,10 @@ TEST(creation, known_answers) {
   expect_integers(arange(3, 0, -1, device), {3, 2, 1}, {3});
   expect_floats(arange(0.0, 1.0, 0.25, device), {0, 0.25F, 0.5F, 0.75F}, {4});
   expect_floats(linspace(0, 1, 3, device), {0, 0.5F, 1}, {3});
+  expect_integers(linspace(0, 10, 5, device, DType::kI64), {0, 2, 5, 7, 10}, {5});
+  expect_integers(linspace(0.5, -2, 3, device, DType::kI64), {0, -1, -2}, {3});
+  expect_integers(linspace(1, 1 + 0x1p40, 3, device, DType::kI64),
+                  {1, 1 + (int64_t{1} << 39), 1 + (int64_t{1} << 40)}, {3});
   expect_floats(eye(2, 3, device), {1, 0, 0, 0, 1, 0}, {2, 3});
   expect_integers(one_hot(integers({1, 0}, {2}), 3), {0, 1, 0, 1, 0, 0}, {2, 3});
   expect_floats(tril(ones({2, 2}, device)), {1, 0, 1, 1}, {2, 2});
@@ -91,10 +116,19 @@ TEST(creation, known_answers) {
 
 TEST(elementwise, known_answers) {
   expect_floats(round(floats({0.5F, 1.5F, -0.5F, 2.4F}, {4})), {0, 2, 0, 2}, {4});
+  expect_booleans(signbit(round(floats({-0.4F, -0.5F, -0.0F, 0.4F}, {4}))),
+                  {true, true, true, false}, {4});
+  expect_booleans(signbit(sin(floats({-0.0F, 0}, {2}))), {true, false}, {2});
+  expect_booleans(signbit(tanh(floats({-0.0F, 0}, {2}))), {true, false}, {2});
   expect_floats(trunc(floats({1.7F, -1.7F}, {2})), {1, -1}, {2});
   expect_floats(ceil(floats({1.2F, -1.2F}, {2})), {2, -1}, {2});
   expect_floats(remainder(floats({5, -5}, {2}), 3), {2, 1}, {2});
   expect_floats(fmod(floats({5, -5}, {2}), 3), {2, -2}, {2});
+  expect_floats(fmod(floats({1e10F, 5.5F, -1}, {3}), floats({3, -INFINITY, INFINITY}, {3})),
+                {1, 5.5F, -1}, {3});
+  expect_floats(remainder(floats({-1, 1}, {2}), floats({INFINITY, 0.1F}, {2})),
+                {INFINITY, 0.09999998658895493F}, {2});
+  expect_error(kInvalid, "fmod", [] { fmod(integers({5}, {1}), 3); });
   expect_floats(maximum(floats({NAN, 1}, {2}), 0), {NAN, 1}, {2});
   expect_floats(fmax(floats({NAN, -1}, {2}), 0), {0, 0}, {2});
   expect_booleans(isfinite(floats({1, INFINITY, NAN}, {3})), {true, false, false}, {3});
@@ -140,6 +174,9 @@ TEST(linalg, matmul_follows_numpy) {
             (Shape{0, 2, 4}));
   expect_integers(matmul(integers({1, 2}, {1, 2}), integers({3, 4}, {2, 1})), {11}, {1, 1});
   expect_error(kInvalid, "matmul: inner dimensions differ: [2, 3] x [2, 3]", [&] { matmul(a, a); });
+  expect_error(kInvalid, "matmul: batch axes do not broadcast: [2, 2, 3] x [3, 3, 2]", [] {
+    matmul(zeros({2, 2, 3}, test_device()), zeros({3, 3, 2}, test_device()));
+  });
   expect_floats(kron(floats({1, 2}, {2}), floats({1, 10}, {2})), {1, 10, 2, 20}, {4});
   expect_floats(matrix_power(floats({1, 1, 0, 1}, {2, 2}), 5), {1, 5, 0, 1}, {2, 2});
 }

@@ -55,8 +55,8 @@ TEST_F(FailureTest, a_failed_op_poisons_its_dependents_and_nothing_else) {
     EXPECT_TRUE(fails_with(error_of([&] { (void)read(values[poisoned]); }),
                            absl::StatusCode::kInvalidArgument, {"gather", "index 3", "[0, 3)"}));
   }
-  EXPECT_TRUE(fails_with(error_of([&] { (void)read(values[4]); }), absl::StatusCode::kInvalidArgument,
-                         {"gather", "index -1"}))
+  EXPECT_TRUE(fails_with(error_of([&] { (void)read(values[4]); }),
+                         absl::StatusCode::kInvalidArgument, {"gather", "index -1"}))
       << "the first operand's error";
 }
 
@@ -113,8 +113,8 @@ TEST_F(FailureTest, an_error_travels_with_a_transfer) {
   const Value bad = op(OpCode::gather, {floats(cpu_, {1}), integers(cpu_, {5})}, AxisAttrs{0});
   const Value moved = transfer(bad, Device::cpu(1));
   const Value dependent = op(OpCode::neg, {moved});
-  EXPECT_TRUE(fails_with(error_of([&] { (void)read(dependent); }), absl::StatusCode::kInvalidArgument,
-                         {"gather"}));
+  EXPECT_TRUE(fails_with(error_of([&] { (void)read(dependent); }),
+                         absl::StatusCode::kInvalidArgument, {"gather"}));
 }
 
 TEST_F(FailureTest, a_failed_window_is_still_a_plan_hit) {

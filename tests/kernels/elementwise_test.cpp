@@ -48,6 +48,24 @@ TEST(Prelude, TranscendentalsAreWithinTwoUlp) {
             1);
 }
 
+TEST(Prelude, OddFunctionsKeepTheSignOfZero) {
+  EXPECT_TRUE(std::signbit(r_sin(-0.0f)) && std::signbit(r_tanh(-0.0f)));
+  EXPECT_FALSE(std::signbit(r_sin(0.0f)) || std::signbit(r_tanh(0.0f)));
+}
+
+TEST(Prelude, RemaindersAreExactForAnyQuotientAndAnInfiniteDivisor) {
+  EXPECT_EQ(r_fmod(1e10f, 3.0f), 1.0f);
+  EXPECT_EQ(r_fmod(5.5f, -INFINITY), 5.5f);
+  EXPECT_EQ(r_fmod(-1.0f, INFINITY), -1.0f);
+  EXPECT_TRUE(std::isnan(r_fmod(1.0f, 0.0f)) && std::isnan(r_fmod(INFINITY, 2.0f)));
+  EXPECT_EQ(r_remainder(-1.0f, INFINITY), INFINITY);
+  EXPECT_EQ(r_remainder(1e10f, -3.0f), -2.0f);
+  EXPECT_EQ(r_remainder(1.0f, 0.1f), 0.09999998658895493f);
+  EXPECT_TRUE(std::signbit(r_remainder(6.0f, -3.0f)));
+  EXPECT_FALSE(std::signbit(r_remainder(-6.0f, 3.0f)));
+  EXPECT_TRUE(std::isnan(r_remainder(1.0f, 0.0f)) && std::isnan(r_remainder(kNan, -1.0f)));
+}
+
 TEST(Prelude, IntegerPowerIsExactAndWraps) {
   const auto power = [](int64_t x, int64_t y) {
     return static_cast<int64_t>(r_pow(Wrapping(x), Wrapping(y)));

@@ -38,16 +38,20 @@ void unary(OpCases& cases, const std::string& op, double low = -2.0, double high
   }
 }
 
-/// The x operand lies in [low, high).
-void binary(OpCases& cases, const std::string& op, double low = -2.0, double high = 2.0) {
+/// The x operand lies in [low, high), the y operand in [y_low, y_high).
+void binary(OpCases& cases, const std::string& op, double low = -2.0, double high = 2.0,
+            double y_low = -2.0, double y_high = 2.0) {
   if (takes(op, dispatch::kFloats)) {
-    cases.push_back({op, "f32", {f32({3, 4}, low, high), f32({3, 4})}});
-    cases.push_back({op, "f32 rank 0", {f32({}, low, high), f32({})}});
-    cases.push_back({op, "f32 column by row", {f32({3, 1}, low, high), f32({4})}});
-    cases.push_back({op, "f32 scalar on the left", {f32({}, low, high), f32({2, 3})}});
-    cases.push_back({op, "f32 middle axis", {f32({2, 1, 3}, low, high), f32({2, 4, 1})}});
-    cases.push_back({op, "f32 empty against one", {f32({0, 3}, low, high), f32({1, 3})}});
-    cases.push_back({op, "f32 long", {f32({kLong}, low, high), f32({kLong})}});
+    cases.push_back({op, "f32", {f32({3, 4}, low, high), f32({3, 4}, y_low, y_high)}});
+    cases.push_back({op, "f32 rank 0", {f32({}, low, high), f32({}, y_low, y_high)}});
+    cases.push_back({op, "f32 column by row", {f32({3, 1}, low, high), f32({4}, y_low, y_high)}});
+    cases.push_back(
+        {op, "f32 scalar on the left", {f32({}, low, high), f32({2, 3}, y_low, y_high)}});
+    cases.push_back(
+        {op, "f32 middle axis", {f32({2, 1, 3}, low, high), f32({2, 4, 1}, y_low, y_high)}});
+    cases.push_back(
+        {op, "f32 empty against one", {f32({0, 3}, low, high), f32({1, 3}, y_low, y_high)}});
+    cases.push_back({op, "f32 long", {f32({kLong}, low, high), f32({kLong}, y_low, y_high)}});
     Input column = special_floats();
     column.spec.shape = {kSpecialCount, 1};
     cases.push_back({op, "f32 special values", {column, special_floats()}});
@@ -125,6 +129,11 @@ void add_elementwise_cases(OpCases& cases) {
   binary(cases, "mul");
   binary(cases, "div");
   binary(cases, "pow", 0.2, 3.0);
+  for (const char* op : {"fmod", "remainder"}) {
+    binary(cases, op, -9.0, 9.0, 0.5, 2.0);  // small divisors: a step of the quotient everywhere
+    cases.push_back({op, "f32 negative divisors", {f32({40}, -5.0, 5.0), f32({40}, -2.0, -0.5)}});
+    cases.push_back({op, "f32 large quotients", {f32({200}, 1e9, 1e12), f32({200}, 0.5, 9.0)}});
+  }
   binary(cases, "equal");
   binary(cases, "not_equal");
   binary(cases, "less");

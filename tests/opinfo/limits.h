@@ -15,8 +15,5 @@ inline constexpr size_t kMaxCases = 200'000;
 inline constexpr int kMaxArgumentDepth = 8;
 /// Calls within calls of one row of the PyTorch table.
 inline constexpr int kMaxCallDepth = 8;
-/// How long the private worker may take to say where it listens, and then to exit.
-inline constexpr int kWorkerStartTimeoutMs = 20'000;
-inline constexpr int kWorkerExitTimeoutMs = 10'000;
 
 }  // namespace remora::opinfo

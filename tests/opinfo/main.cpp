@@ -4,7 +4,7 @@
 
 #include <fstream>
 #include <iostream>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -14,8 +14,10 @@
 #include "dispatch/str_cat.h"
 #include "tests/opinfo/file_bytes.h"
 #include "tests/opinfo/limits.h"
-#include "tests/opinfo/private_worker.h"
 #include "tests/opinfo/report.h"
+#if REMORA_REMOTE
+#include "client/remote/private_worker.h"
+#endif
 
 namespace remora::opinfo {
 namespace {
@@ -100,12 +102,21 @@ int run(const Options& options) {
   KnownFailures known;
   if (!options.known.empty()) known = value_or_throw(read_known_failures(options.known));
 
-  std::optional<PrivateWorker> worker;
+#if REMORA_REMOTE
+  std::unique_ptr<remote::PrivateWorker> worker;
   if (options.through_worker) {
-    worker.emplace(value_or_throw(PrivateWorker::start(worker_program(), options.device)));
+    worker = value_or_throw(
+        remote::PrivateWorker::start({.listen = "", .arguments = {"--devices", options.device}}));
   }
   const Device device =
       worker ? Device::remote(worker->address(), options.device) : Device::parse(options.device);
+#else
+  if (options.through_worker) {
+    throw Error(
+        absl::FailedPreconditionError("--through-worker: this build has no remote devices"));
+  }
+  const Device device = Device::parse(options.device);
+#endif
   const Report report = run_all(options, set, Runner(table, set.tensors, device));
 
   if (!options.write_answers.empty()) {

@@ -161,6 +161,11 @@ void add_binary(Table& t) {
       [](int64_t x, int64_t y) { return x < y ? x : y; });
   binary(
       t, "pow", [](double x, double y) { return std::pow(x, y); }, integer_power);
+  binary(t, "fmod", [](double x, double y) { return std::fmod(x, y); });
+  binary(t, "remainder", [](double x, double y) {
+    const double rest = std::fmod(x, y);
+    return rest != 0 && std::signbit(rest) != std::signbit(y) ? rest + y : rest;
+  });
   binary(t, "logical_and", nullptr,
          [](int64_t x, int64_t y) { return static_cast<int64_t>(x != 0 && y != 0); });
   binary(t, "logical_or", nullptr,

@@ -10,7 +10,7 @@ using dispatch::AxisAttrs;
 int64_t checked_index(const char* op, int64_t index, int64_t size) {
   if (index < 0 || index >= size) {
     throw Error(absl::InvalidArgumentError(std::string(op) + ": index " + std::to_string(index) +
-                                      " is not in [0, " + std::to_string(size) + ")"));
+                                           " is not in [0, " + std::to_string(size) + ")"));
   }
   return index;
 }

@@ -21,8 +21,8 @@ using Table = std::map<std::string, Function, std::less<>>;
 /// The implementation of every op, by name.
 const Table& table();
 
-/// Runs one op. Throws std::logic_error for an op that has no reference and Error(INVALID_ARGUMENT) for
-/// an index or slice outside its operand.
+/// Runs one op. Throws std::logic_error for an op that has no reference and Error(INVALID_ARGUMENT)
+/// for an index or slice outside its operand.
 Arrays evaluate(std::string_view op, const Arrays& inputs, const dispatch::Attrs& attrs);
 
 /// For each output element the sum of the magnitudes that were added to give it: what an error of a

@@ -41,7 +41,7 @@ int64_t box_offset(const SliceAttrs& box, const Shape& shape, const Dims& index)
     const int64_t at = box.starts[axis] + index[axis] * box.steps[axis];
     if (at < 0 || at >= shape[static_cast<int64_t>(axis)]) {
       throw Error(absl::InvalidArgumentError("slice: " + std::to_string(at) + " is outside axis " +
-                                        std::to_string(axis) + " of " + shape.str()));
+                                             std::to_string(axis) + " of " + shape.str()));
     }
     place.push_back(at);
   }

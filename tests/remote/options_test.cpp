@@ -81,6 +81,12 @@ TEST(RemoteOptions, plain_text_leaves_this_machine_only_when_told_so) {
   EXPECT_TRUE(check_address("gpu-box:7070", options).ok());
 }
 
+TEST(RemoteOptions, a_worker_has_one_connection_whatever_the_case_of_its_host) {
+  EXPECT_EQ(&WorkerConnection::at("GPU-Box:7070"), &WorkerConnection::at("gpu-box:7070"));
+  EXPECT_EQ(WorkerConnection::at("GPU-BOX:7070").address(), "gpu-box:7070");
+  EXPECT_NE(&WorkerConnection::at("unix:/run/A"), &WorkerConnection::at("unix:/run/a"));
+}
+
 TEST(RemoteOptions, a_malformed_address_is_refused) {
   RemoteOptions options;
   options.insecure = true;

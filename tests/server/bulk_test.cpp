@@ -7,6 +7,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/chunk.h"
+#include "server/auth.h"
+#include "server/endpoint.h"
+#include "server/listen_address.h"
+#include "server/options.h"
+#include "server/worker.h"
 #include "tests/server/raw_session.h"
 
 namespace remora::test {
@@ -225,6 +230,52 @@ TEST_F(Bulk, calls_that_name_no_session_or_target_are_refused) {
   EXPECT_EQ(session_.upload(*bulk_, {}, reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   std::string bytes;
   EXPECT_EQ(session_.download(*bulk_, 4711, bytes).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(Bulk, a_chunk_without_bytes_poisons_the_tensor) {
+  const ValueId id = announce(bools(100));
+  auto chunks = session_.chunks_of(id, std::string(100, '\1'), 40);
+  chunks[1].clear_data();
+  v1::UploadReply reply;
+  const grpc::Status status = session_.upload(*bulk_, chunks, reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  EXPECT_THAT(status.error_message(), HasSubstr("at offset 40 brings no bytes"));
+  EXPECT_EQ(session_.read(id).status().code(),
+            static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+  expect_alive();
+}
+
+TEST(StuckUpload, a_call_that_brings_no_bytes_is_broken_off) {
+  server::Options options;
+  options.listen = "127.0.0.1:0";
+  options.insecure = true;
+  options.devices = {{}};
+  options.threads = 1;
+  options.upload_deadline_ms = 50;
+  const auto address = server::parse_listen_address(options.listen);
+  ASSERT_TRUE(address.ok()) << address.status();
+  auto authenticator = server::Authenticator::create(options, *address);
+  ASSERT_TRUE(authenticator.ok()) << authenticator.status();
+  const auto worker = server::Worker::create(options, *std::move(authenticator));
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  const auto endpoint = server::Endpoint::listen(**worker, *address);
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  RawClient client((*endpoint)->address().str(), "");
+  RawSession session(client);
+  const ValueId id(session.next_window(), 0);
+  session.records().upload(id, 0, bools(100));
+  ASSERT_TRUE(session.send());
+
+  grpc::ClientContext context;
+  client.prepare(context);
+  v1::UploadReply reply;
+  const auto writer = client.stub().Upload(&context, &reply);
+  ASSERT_TRUE(writer->Write(session.chunks_of(id, std::string(100, '\1'), 40)[0]));
+  const grpc::Status status = writer->Finish();
+  EXPECT_THAT(status.error_message(), HasSubstr("no bytes came for 50 ms after 40 had arrived"));
+  EXPECT_EQ(session.read(id).status().code(),
+            static_cast<uint32_t>(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_TRUE(session.close().ok());
 }
 
 TEST_F(Bulk, a_session_that_ends_takes_its_uploads_along) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
@@ -101,6 +102,42 @@ TEST(Lifecycle, a_worker_ends_with_its_parent) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Lifecycle, a_worker_outlives_the_thread_that_started_it) {
+  std::unique_ptr<WorkerProcess> worker;
+  std::thread([&] { worker = std::make_unique<WorkerProcess>(); }).join();
+  RawClient client(*worker);
+  v1::DescribeReply reply;
+  EXPECT_TRUE(client.describe(reply).ok());
+  EXPECT_EQ(worker->terminate().code, 0) << worker->log();
+}
+
+TEST(Lifecycle, a_worker_keeps_no_file_of_who_started_it) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("remora-held-" + std::to_string(getpid()));
+  std::ofstream(path) << "held";
+  ChildProcess worker({"/bin/sh", "-c",
+                       "exec 7<" + path + "; exec " + remorad_path() +
+                           " --exit-with-parent --listen 127.0.0.1:0 --insecure"});
+  EXPECT_THAT(worker.read_line(), HasSubstr("listening on "));
+  size_t files = 0;
+  const std::string folder = "/proc/" + std::to_string(worker.pid()) + "/fd";
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    std::error_code closed_meanwhile;
+    EXPECT_NE(std::filesystem::read_symlink(file, closed_meanwhile), path);
+    ++files;
+  }
+  EXPECT_GE(files, 3u);
+  std::filesystem::remove(path);
+}
+
+TEST(Lifecycle, a_worker_that_is_no_child_of_whom_it_follows_ends_at_once) {
+  ChildProcess other({"/bin/sleep", "60"});
+  ChildProcess worker({remorad_path(), "--exit-with-parent=" + std::to_string(other.pid()),
+                       "--listen", "127.0.0.1:0", "--insecure"});
+  EXPECT_EQ(worker.wait().code, 0) << worker.errors();
+  EXPECT_THROW(worker.read_line(), std::runtime_error);
+}
+
 TEST(Lifecycle, a_stale_socket_is_replaced_and_a_live_one_is_not) {
   auto first = std::make_unique<WorkerProcess>();
   const std::string address = first->address();
@@ -134,6 +171,7 @@ TEST(Lifecycle, a_port_in_use_is_refused) {
 TEST(Lifecycle, what_may_not_be_served_is_refused_at_start) {
   EXPECT_THAT(refusal({"--listen", "127.0.0.1:0"}).errors, HasSubstr("--token-file"));
   EXPECT_THAT(refusal({"--listen", "0.0.0.0:0"}).errors, HasSubstr("no TLS"));
+  EXPECT_THAT(refusal({"--devices", "cpu:70000"}).errors, HasSubstr("--devices: "));
   EXPECT_THAT(refusal({"--devices", "cuda"}).errors, HasSubstr("no cuda backend"));
   EXPECT_THAT(refusal({"--listen", "nonsense"}).errors, HasSubstr("unix:PATH"));
 }

@@ -1,4 +1,6 @@
 // A session's memory: it goes with its session, and is bounded by the quota.
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "gmock/gmock.h"
@@ -68,6 +70,28 @@ TEST_F(Memory, a_closed_session_leaves_nothing_behind) {
   EXPECT_TRUE(client_.describe_until(nothing_left));
 }
 
+TEST(Downloads, one_that_nobody_takes_ends_with_its_session) {
+  WorkerProcess worker;
+  RawClient client(worker);
+  RawClient bulk(worker);
+  RawSession session(client);
+  const ValueId value = fill(session, 64 << 20);
+  const v1::ReadReply read = session.read(value);
+  ASSERT_TRUE(read.streamed()) << read.status().message();
+  v1::DownloadRequest request;
+  request.set_session(session.welcome().session());
+  request.set_read(read.number());
+  grpc::ClientContext context;
+  bulk.prepare(context);
+  const auto reader = bulk.stub().Download(&context, request);
+  v1::Chunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_TRUE(session.close().ok());
+  EXPECT_TRUE(client.describe_until(nothing_left));
+  while (reader->Read(&chunk)) continue;
+  EXPECT_FALSE(reader->Finish().ok());
+}
+
 TEST_F(Memory, a_cancelled_session_leaves_nothing_behind) {
   RawSession session(client_);
   occupy(session);
@@ -86,6 +110,26 @@ TEST_F(Memory, a_session_that_ends_by_an_error_leaves_nothing_behind) {
   EXPECT_TRUE(client_.describe_until(nothing_left));
 }
 
+/// What a killed client does: this program is that client where the variable has a worker's
+/// address, and runs no test.
+class OccupyInstead : public testing::Environment {
+ public:
+  void SetUp() override {
+    const char* const address = std::getenv(kAddressVariable);
+    if (address == nullptr) return;
+    RawClient client(address, "");
+    RawSession session(client);
+    occupy(session);
+    if (client.describe_until(occupied)) std::puts("occupied");
+    std::fflush(stdout);
+    v1::WorkerFrame frame;
+    while (session.receive(frame)) continue;
+    std::_Exit(1);  // the session ended before the client was killed
+  }
+};
+const testing::Environment* const occupy_instead =
+    testing::AddGlobalTestEnvironment(std::make_unique<OccupyInstead>().release());
+
 TEST_F(Memory, a_killed_client_leaves_nothing_behind_and_others_undisturbed) {
   RawSession other(client_);
   const ValueId value(other.next_window(), 0);
@@ -94,9 +138,7 @@ TEST_F(Memory, a_killed_client_leaves_nothing_behind_and_others_undisturbed) {
   v1::DescribeReply before;
   ASSERT_TRUE(client_.describe(before).ok());
 
-  ChildProcess child({"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                      "--gtest_filter=MemoryClient.DISABLED_occupies_until_killed"},
-                     {std::string(kAddressVariable) + "=" + worker_.address()});
+  ChildProcess child({"/proc/self/exe"}, {std::string(kAddressVariable) + "=" + worker_.address()});
   while (child.read_line() != "occupied") continue;
   v1::DescribeReply during;
   ASSERT_TRUE(client_.describe(during).ok());
@@ -107,18 +149,6 @@ TEST_F(Memory, a_killed_client_leaves_nothing_behind_and_others_undisturbed) {
     return reply.sessions() == 1 && live_bytes(reply) == live_bytes(before);
   }));
   EXPECT_THAT(other.read_floats(value), ElementsAre(4, 5));
-}
-
-// Not a test: the client that the one above kills.
-TEST(MemoryClient, DISABLED_occupies_until_killed) {
-  RawClient client(std::getenv(kAddressVariable), "");
-  RawSession session(client);
-  occupy(session);
-  ASSERT_TRUE(client.describe_until(occupied));
-  std::puts("occupied");
-  std::fflush(stdout);
-  v1::WorkerFrame frame;
-  while (session.receive(frame)) continue;
 }
 
 TEST_F(Memory, a_tensor_beyond_the_quota_is_refused_with_both_numbers) {

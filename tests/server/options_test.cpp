@@ -53,13 +53,17 @@ TEST(Options, mistakes_are_named_with_what_is_right) {
   const struct {
     std::vector<const char*> arguments;
     const char* part;
-  } cases[] = {{{"--devices", "tpu"}, "'tpu' is not a device"},
-               {{"--devices", "cpu:x"}, "'cpu:x'"},
+  } cases[] = {{{"--devices", "tpu"}, "--devices: 'tpu' is not a device"},
+               {{"--devices", "cpu:x"}, "--devices: 'cpu:x'"},
+               {{"--devices", "cpu:70000"}, "--devices: 'cpu:70000'"},
+               {{"--devices", "cpu:-1"}, "'cpu:-1'"},
+               {{"--devices", "cpu,"}, "--devices: '' is not"},
                {{"--devices", "cpu:1,cpu:1"}, "named twice"},
                {{"--devices", "remote"}, "'remote'"},
+               {{"--memory-limit", "cpu:0=2GiB"}, "KIND=BYTES"},
                {{"--memory-limit", "2GiB"}, "KIND=BYTES"},
-               {{"--memory-limit", "cpu=lots"}, "'lots' is not a number of bytes"},
-               {{"--session-quota", "0"}, "'0' is not a number of bytes"},
+               {{"--memory-limit", "cpu=lots"}, "--memory-limit: 'lots' is not a number of bytes"},
+               {{"--session-quota", "0"}, "--session-quota: '0' is not a number of bytes"},
                {{"--threads", "-1"}, "--threads"},
                {{"--frobnicate"}, "--frobnicate"}};
   for (const auto& wrong : cases) {

@@ -146,6 +146,17 @@ TEST_F(SessionRecords, a_window_number_used_again_is_refused_and_the_first_resul
   EXPECT_EQ(last_error().window(), sum.window());
 }
 
+TEST_F(SessionRecords, a_window_number_used_again_consumes_its_inputs_all_the_same) {
+  const ValueId a = host(floats({1, 2}));
+  const ValueId b = host(floats({5, 5}));
+  const ValueId sum = run(add2(), {a, a});
+  session_.records().run(graph_, {sum.window(), {a, b}, {}, {false, true}});
+  expect_error(session_.read(b), kNotFound, "consumed");
+  EXPECT_THAT(session_.read_floats(a), ElementsAre(1, 2));
+  EXPECT_THAT(session_.read_floats(sum), ElementsAre(2, 4));
+  EXPECT_EQ(last_error().status().code(), kAlreadyExists);
+}
+
 TEST_F(SessionRecords, a_window_number_stays_used_after_its_values_are_gone) {
   const ValueId a = host(floats({1, 2}));
   const ValueId sum = run(add2(), {a, a});

@@ -355,6 +355,36 @@ TEST(Records, definitions_over_the_table_are_refused) {
   EXPECT_TRUE(refusal(define).ok());
 }
 
+TEST(Records, repeated_runs_of_a_frame_are_bounded_and_the_next_frame_begins_anew) {
+  constexpr size_t kInputs = size_t{1} << 14;
+  Graph graph;
+  graph.inputs.resize(kInputs);
+  RecordWriter writer;
+  writer.define(1, 0, {}, graph);
+  RunBindings run{0, std::vector<ValueId>(kInputs, ValueId(1, 0)), {}, {}};
+  run.consumed.resize(kInputs);
+  const auto add_runs = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      ++run.window;
+      writer.run(1, run);
+    }
+  };
+  StreamMemory memory;
+  const auto read = [&] { return decode(writer.take(), memory).status(); };
+  add_runs(kMaxFrameBindings / kInputs);
+  EXPECT_EQ(writer.frame_bindings(), kMaxFrameBindings);
+  EXPECT_TRUE(read().ok());
+  EXPECT_EQ(writer.frame_bindings(), 0u);
+  add_runs(kMaxFrameBindings / kInputs);
+  EXPECT_TRUE(read().ok());
+  add_runs(kMaxFrameBindings / kInputs + 1);
+  const absl::Status status = read();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(status.message()).find(std::to_string(kMaxFrameBindings + kInputs)),
+            std::string::npos)
+      << status;
+}
+
 TEST(Records, first_run_of_a_graph_must_be_explicit) {
   for (const uint64_t token : {uint64_t{1} << 2 | 0, uint64_t{1} << 2 | 1}) {
     const absl::Status status = refusal([&](std::string& f) {

@@ -1,4 +1,4 @@
-#include "server/health.h"
+#include "server/endpoint.h"
 
 #include <sys/stat.h>
 

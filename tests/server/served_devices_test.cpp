@@ -1,0 +1,42 @@
+// How a worker divides the machine's memory among the devices it serves.
+#include "server/served_devices.h"
+
+#include "gtest/gtest.h"
+
+namespace remora::server {
+namespace {
+
+std::vector<ServedDevice> open(int cpus, int64_t limit_bytes = 0) {
+  Options options;
+  options.threads = 1;
+  for (int i = 0; i < cpus; ++i) options.devices.push_back({BackendKind::kCpu, i});
+  if (limit_bytes > 0) options.memory_limit_bytes[BackendKind::kCpu] = limit_bytes;
+  absl::StatusOr<std::vector<ServedDevice>> devices = open_devices(options);
+  EXPECT_TRUE(devices.ok()) << devices.status();
+  return devices.ok() ? *std::move(devices) : std::vector<ServedDevice>();
+}
+
+TEST(ServedDevices, cpu_devices_share_the_machines_memory) {
+  const auto one = open(1);
+  const auto two = open(2);
+  ASSERT_EQ(one.size(), 1u);
+  ASSERT_EQ(two.size(), 2u);
+  for (const ServedDevice& device : two) {
+    EXPECT_EQ(device.description.memory_limit_bytes(), one[0].description.memory_limit_bytes() / 2);
+  }
+}
+
+TEST(ServedDevices, a_limit_that_is_given_is_each_devices_own) {
+  for (const ServedDevice& device : open(2, int64_t{1} << 30)) {
+    EXPECT_EQ(device.description.memory_limit_bytes(), uint64_t{1} << 30);
+  }
+}
+
+TEST(ServedDevices, uploads_have_a_quarter_of_the_limit_and_room_for_one_sessions) {
+  EXPECT_EQ(open(1, int64_t{8} << 30).at(0).staging->limit_bytes(), int64_t{2} << 30);
+  EXPECT_EQ(open(1, int64_t{512} << 20).at(0).staging->limit_bytes(), int64_t{256} << 20);
+  EXPECT_EQ(open(1, int64_t{64} << 20).at(0).staging->limit_bytes(), int64_t{64} << 20);
+}
+
+}  // namespace
+}  // namespace remora::server
