@@ -8,6 +8,7 @@
 #include "dispatch/device_state.h"
 #include "dispatch/device_text.h"
 #include "dispatch/fork_guard.h"
+#include "dispatch/lock_checks.h"
 #include "dispatch/str_cat.h"
 
 namespace remora::dispatch {
@@ -154,6 +155,7 @@ Registry& registry() {
   static Registry& instance = *[] {
     // Never destroyed: devices may be used until the process ends.
     auto* made = new Registry;  // leaked
+    set_lock_checks();
     watch_forks();
     register_backends(*made);
     std::atexit([] { registry().stop(); });

@@ -17,6 +17,7 @@
 
 #include "dispatch/build_info.h"
 #include "dispatch/error.h"
+#include "dispatch/lock_checks.h"
 #include "dispatch/str_cat.h"
 #include "server/auth.h"
 #include "server/endpoint.h"
@@ -109,6 +110,7 @@ int fail(const absl::Status& status) {
 }
 
 int run(int argc, char** argv) {
+  dispatch::set_lock_checks();
   const pid_t parent = getppid();
   // A lock or pipe of whoever started this process must not stay held because of it. Errors (an
   // old kernel) leave them open.
