@@ -97,8 +97,14 @@ def main():
                       and not pathlib.Path(entry["file"]).resolve().is_relative_to(build)
                       and pathlib.Path(entry["file"]).is_file()})
     headers = Headers()
-    changed = None if options.all else changed_files()
-    chosen = sources if changed is None else select(sources, changed, headers)
+    if options.all:
+        chosen = sources
+    else:
+        changed = changed_files()
+        if changed is None:
+            print("tidy: no earlier commit to compare with (a shallow clone?): nothing is looked at; use --all")
+            changed = set()
+        chosen = select(sources, changed, headers)
 
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
