@@ -4,23 +4,10 @@
 
 #include "dispatch/error.h"
 #include "dispatch/limits.h"
-#include "dispatch/str_cat.h"
+#include "dispatch/shape_rule_checks.h"
 
 namespace remora::dispatch::rules {
 namespace {
-
-template <typename... Parts>
-absl::Status invalid(const ShapeContext& context, const Parts&... parts) {
-  return absl::InvalidArgumentError(str_cat(context.op, ": ", parts...));
-}
-
-absl::Status same_dtypes(const ShapeContext& context, size_t first, size_t second) {
-  const DType a = context.inputs[first].dtype;
-  const DType b = context.inputs[second].dtype;
-  if (a == b) return absl::OkStatus();
-  return invalid(context, "operands have different dtypes: ", dtype_name(a), " and ",
-                 dtype_name(b));
-}
 
 absl::StatusOr<Shape> broadcast_all(const ShapeContext& context) {
   Shape shape = context.inputs[0].shape;

@@ -1,24 +1,11 @@
 // Shape rules of matrix products, convolutions and pooling.
 #include "dispatch/error.h"
 #include "dispatch/limits.h"
+#include "dispatch/shape_rule_checks.h"
 #include "dispatch/shape_rules.h"
-#include "dispatch/str_cat.h"
 
 namespace remora::dispatch::rules {
 namespace {
-
-template <typename... Parts>
-absl::Status invalid(const ShapeContext& context, const Parts&... parts) {
-  return absl::InvalidArgumentError(str_cat(context.op, ": ", parts...));
-}
-
-absl::Status same_dtypes(const ShapeContext& context) {
-  const DType a = context.inputs[0].dtype;
-  const DType b = context.inputs[1].dtype;
-  if (a == b) return absl::OkStatus();
-  return invalid(context, "operands have different dtypes: ", dtype_name(a), " and ",
-                 dtype_name(b));
-}
 
 /// Entries of stride, padding, dilation or kernel: two, within [min, kMaxElements].
 absl::Status check_pair(const ShapeContext& context, std::string_view name, const Dims& pair,
@@ -87,7 +74,7 @@ absl::StatusOr<Shape> conv_shape(const ShapeContext& context, const Shape& input
 absl::StatusOr<Specs> conv_gradient(const ShapeContext& context, const Shape& input,
                                     const Shape& weight) {
   const auto& attrs = std::get<ConvAttrs>(context.attrs);
-  REMORA_RETURN_IF_ERROR(same_dtypes(context));
+  REMORA_RETURN_IF_ERROR(same_dtypes(context, 0, 1));
   REMORA_RETURN_IF_ERROR(check_shape(attrs.shape));
   REMORA_ASSIGN_OR_RETURN(const Shape output, conv_shape(context, input, weight, attrs));
   if (output != context.inputs[0].shape) {
@@ -100,7 +87,7 @@ absl::StatusOr<Specs> conv_gradient(const ShapeContext& context, const Shape& in
 }  // namespace
 
 absl::StatusOr<Specs> matmul(const ShapeContext& context) {
-  REMORA_RETURN_IF_ERROR(same_dtypes(context));
+  REMORA_RETURN_IF_ERROR(same_dtypes(context, 0, 1));
   const Shape& a = context.inputs[0].shape;
   const Shape& b = context.inputs[1].shape;
   if (a.rank() < 2 || a.rank() != b.rank()) {
@@ -120,7 +107,7 @@ absl::StatusOr<Specs> matmul(const ShapeContext& context) {
 
 absl::StatusOr<Specs> conv2d(const ShapeContext& context) {
   const auto& attrs = std::get<ConvAttrs>(context.attrs);
-  REMORA_RETURN_IF_ERROR(same_dtypes(context));
+  REMORA_RETURN_IF_ERROR(same_dtypes(context, 0, 1));
   if (attrs.shape.rank() != 0)
     return invalid(context, "shape is for the gradient ops and must be empty");
   REMORA_ASSIGN_OR_RETURN(
