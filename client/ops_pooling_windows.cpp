@@ -141,6 +141,7 @@ std::vector<PoolAxis> pool_axes(std::string_view function, const Tensor& x, cons
 Tensor pool_windows(const Tensor& x, const std::vector<PoolAxis>& axes, Scalar fill) {
   Dims widths;
   std::vector<AxisWindows> windows;
+  windows.reserve(axes.size());
   for (const PoolAxis& axis : axes) windows.push_back(windows_of(axis));
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     widths.push_back(axis->padding);

@@ -23,7 +23,7 @@ std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t axis);
 Tensor logcumsumexp(const Tensor& x, int64_t axis);
 /// How many elements lie in each of `bins` equal intervals of [low, high], the last one closed; low
 /// == high means the data's own range. Elements outside count nowhere. Floats only; no gradient.
-Tensor histc(const Tensor& x, int64_t bins = 100, double low = 0.0, double high = 0.0);
+Tensor histc(const Tensor& input, int64_t bins = 100, double low = 0.0, double high = 0.0);
 /// The integral of samples along an axis by the trapezoidal rule: `dx` apart, or at `x`, which is a
 /// vector or broadcasts with y.
 Tensor trapezoid(const Tensor& y, const Tensor& x = {}, double dx = 1.0, int64_t axis = -1);

@@ -31,6 +31,7 @@ endforeach()
 
 option(REMORA_BUILD_TESTS "Build the tests" ${REMORA_TOP_LEVEL})
 option(REMORA_BUILD_EXAMPLES "Build examples/" ${REMORA_TOP_LEVEL})
+option(REMORA_PCH "Precompile the headers of Abseil and the standard library" ON)
 option(REMORA_WERROR "Warnings are errors" ${REMORA_TOP_LEVEL})
 set(REMORA_SANITIZE "" CACHE STRING "Sanitizers: empty, address (with undefined) or thread")
 set_property(CACHE REMORA_SANITIZE PROPERTY STRINGS "" address thread)

@@ -12,11 +12,15 @@ function(remora_sources variable)
 endfunction()
 
 # remora_component(NAME SOURCES file... DEPENDS target...): one folder of the library as an OBJECT library. While a
-# folder has no sources yet, it is an INTERFACE library with the same use.
+# folder has no sources yet, it is an INTERFACE library with the same use. OWN_FLAGS: the caller sets flags of its own,
+# so the shared precompiled headers do not fit.
 function(remora_component name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "OWN_FLAGS" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   if(arg_SOURCES)
     add_library(${name} OBJECT ${arg_SOURCES})
+    if(NOT arg_OWN_FLAGS)
+      remora_precompile(${name} remora_pch)
+    endif()
     target_link_libraries(${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
     set_property(GLOBAL APPEND PROPERTY REMORA_OBJECTS $<TARGET_OBJECTS:${name}>)
   else()

@@ -10,6 +10,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,20 @@ def changed_files():
             return None
     return set(git("diff", "--name-only", "--diff-filter=d", base[0])
                + git("ls-files", "--others", "--exclude-standard"))
+
+
+def write_plain_database(database, folder):
+    """The compilation database without compiler launchers and precompiled headers, which clang cannot use."""
+    for entry in database:
+        words = shlex.split(entry.pop("command"))
+        first = next(i for i, word in enumerate(words) if re.search(r"(\+\+|clang|gcc|cc)(-[0-9]+)?$", word)
+                     and not word.endswith("ccache"))
+        words = [word for word in words[first:] if word not in ("-Winvalid-pch", "-fpch-preprocess")]
+        while "-include" in words:
+            at = words.index("-include")
+            del words[at:at + 2]
+        entry["arguments"] = words
+    (folder / "compile_commands.json").write_text(json.dumps(database))
 
 
 class Headers:
@@ -108,6 +123,7 @@ def main():
 
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
+    write_plain_database(database, stamps)
     settings = b"".join(path.read_bytes() for path in sorted(ROOT.glob("**/.clang-tidy")))
     settings += subprocess.run([tool, "--version"], capture_output=True).stdout
     digests = {}
@@ -126,7 +142,7 @@ def main():
 
     def check(item):
         source, mark = item
-        done = subprocess.run([tool, "-p", str(build), "--quiet", source], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run([tool, "-p", str(stamps), "--quiet", source], cwd=ROOT, capture_output=True, text=True)
         if done.returncode == 0:
             mark.touch()
         # Without findings, what clang-tidy says is a count of warnings in headers that are not ours.

@@ -39,7 +39,7 @@ void Parameter::set(const Tensor& values) {
   slot_->tensor = Tensor(values.value(), current.context(), current.edge());
 }
 
-Parameter uniform_parameter(Shape shape, double bound) {
+Parameter uniform_parameter(const Shape& shape, double bound) {
   const auto draw = [shape, bound](const Device& device) {
     return uniform(shape, device, -bound, bound);
   };

@@ -43,6 +43,6 @@ class Parameter {
 };
 
 /// Uniform in [-bound, bound).
-Parameter uniform_parameter(Shape shape, double bound);
+Parameter uniform_parameter(const Shape& shape, double bound);
 
 }  // namespace remora::nn
