@@ -12,7 +12,7 @@ build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset 
 ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only clean
+.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,9 +57,16 @@ nightly: build bootstrap-lint ## the long checks: sanitizers, clang, whole-tree 
 	@$(call build,clang)
 	@$(call ctest,clang)
 	@$(call build,remote-only)
+	@$(MAKE) --no-print-directory docs
 	@tools/format.sh --check
 	@tools/tidy.py --build build/release --jobs $(JOBS) --all
 	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$' --timeout 7200)
+
+docs: ## the reference of the public headers, in build/docs/html (needs doxygen)
+	@mkdir -p build/docs
+	@command -v doxygen > /dev/null || { echo "docs: doxygen is missing; apt-get install doxygen" >&2; exit 1; }
+	@doxygen docs/Doxyfile
+	@echo "build/docs/html/index.html"
 
 clean: ## removes build/
 	rm -rf build

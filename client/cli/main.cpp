@@ -2,7 +2,9 @@
 #include <cstdio>
 
 #include "CLI/CLI.hpp"
+#include "client/cli/bench_cpu.h"
 #include "client/cli/bench_wire.h"
+#include "client/cli/doctor.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/ping.h"
 #include "dispatch/build_info.h"
@@ -41,6 +43,11 @@ int run(int argc, char** argv) {
       "devices", "List the devices of a worker, or those a program here would find");
   add_worker_options(*devices_command, devices_options);
 
+  DoctorOptions doctor_options;
+  CLI::App* const doctor_command = app.add_subcommand(
+      "doctor", "Examine this machine: devices, drivers, libraries, settings, workers");
+  doctor_command->add_flag("--json", doctor_options.json, "print JSON");
+
   CLI::App* const bench_command = app.add_subcommand("bench", "Measure");
   bench_command->require_subcommand(1);
   BenchWireOptions wire_options;
@@ -56,6 +63,14 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   wire_command->add_flag("--json", wire_options.json, "print JSON");
 
+  BenchCpuOptions cpu_options;
+  CLI::App* const cpu_command = bench_command->add_subcommand(
+      "cpu", "Operations of each family on this machine's processors");
+  cpu_command->add_option("--rounds", cpu_options.rounds, "rounds to measure")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  cpu_command->add_flag("--json", cpu_options.json, "print JSON");
+
   CLI::App* const echo_command = app.add_subcommand("echo-server")->group("");
 
   try {
@@ -65,7 +80,9 @@ int run(int argc, char** argv) {
   }
   if (ping_command->parsed()) return ping(ping_options);
   if (devices_command->parsed()) return devices(devices_options);
+  if (doctor_command->parsed()) return doctor(doctor_options);
   if (echo_command->parsed()) return serve_echo();
+  if (cpu_command->parsed()) return bench_cpu(cpu_options);
   return bench_wire(wire_options);
 }
 

@@ -196,6 +196,11 @@ std::vector<std::pair<std::string, std::string>> local_devices() {
 
 }  // namespace
 
+std::string why_unreachable(const std::string& address) {
+  const Reached reached = reach({.address = address, .token_file = {}});
+  return reached.failure ? str_cat(reached.failure.layer, ": ", reached.failure.reason) : "";
+}
+
 int ping(const PingOptions& options) {
   Reached reached = reach(options);
   if (reached.failure) return report_failure(reached, options.json);

@@ -17,6 +17,10 @@ struct PingOptions {
 /// Asks a worker layer by layer and prints the round trip or the layer that failed. An exit code.
 int ping(const PingOptions& options);
 
+/// "" if the worker at that address, with the environment's token, opens a session; else the layer
+/// that failed and why.
+std::string why_unreachable(const std::string& address);
+
 /// Prints the devices of a worker, or without an address those of this build and of REMORA_WORKERS.
 /// An exit code.
 int devices(const PingOptions& options);

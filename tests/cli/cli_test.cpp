@@ -1,4 +1,7 @@
 // The `remora` program, run as a user runs it.
+#include <filesystem>
+#include <fstream>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -103,6 +106,64 @@ TEST(Cli, bench_wire_measures_on_workers_of_its_own_beside_the_grpc_floor) {
     EXPECT_GT(report["figures"][key]["median"], 0.0);
   }
   EXPECT_LE(report["figures"]["eager_wire_bytes_per_op"]["median"], 24.0);
+}
+
+std::string troubleshooting_headings() {
+  std::ifstream file(std::string(REMORA_SOURCE_DIR) + "/docs/troubleshooting.md");
+  std::string headings;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("### ")) headings += line + "\n";
+  }
+  return headings;
+}
+
+TEST(Doctor, every_finding_has_a_section_in_the_troubleshooting_page_and_what_is_missing_a_remedy) {
+  const Result result = remora({"doctor", "--json"}, {"REMORA_WORKERS=", "REMORA_DEVICE="});
+  EXPECT_EQ(result.code, 0) << result.output << result.errors;
+  const json report = json::parse(result.output);
+  EXPECT_TRUE(report["ok"]);
+  const std::string headings = troubleshooting_headings();
+  for (const json& finding : report["findings"]) {
+    EXPECT_THAT(headings, HasSubstr("`" + finding["id"].get<std::string>() + "`"));
+    EXPECT_NE(finding["detail"], "") << finding;
+    if (finding["section"] == "gpu software" && finding["state"] != "ok") {
+      EXPECT_NE(finding["remedy"], "") << finding;
+    }
+  }
+}
+
+/// The finding of that name, of a run that must have found a problem.
+json problem(const std::string& id, const std::vector<std::string>& environment) {
+  const Result result = remora({"doctor", "--json"}, environment);
+  EXPECT_EQ(result.code, 1) << result.output;
+  const json report = json::parse(result.output);
+  EXPECT_FALSE(report["ok"]);
+  for (const json& finding : report["findings"]) {
+    if (finding["id"] == id && finding["state"] == "problem") return finding;
+  }
+  ADD_FAILURE() << "no problem " << id << " in " << result.output;
+  return {};
+}
+
+TEST(Doctor, a_setting_that_does_not_work_is_a_problem_with_its_remedy) {
+  EXPECT_THAT(problem("default-device", {"REMORA_DEVICE=abacus"})["detail"].get<std::string>(),
+              HasSubstr("abacus"));
+  EXPECT_THAT(problem("worker", {"REMORA_WORKERS=127.0.0.1:1"})["remedy"].get<std::string>(),
+              HasSubstr("remora ping 127.0.0.1:1"));
+  EXPECT_THAT(
+      problem("token-file", {"REMORA_TOKEN_FILE=/nowhere/token"})["detail"].get<std::string>(),
+      HasSubstr("/nowhere/token"));
+  EXPECT_THAT(problem("token-file", {"REMORA_TOKEN_FILE=/"})["detail"].get<std::string>(),
+              HasSubstr("no regular file"));
+}
+
+TEST(Doctor, a_worker_that_answers_is_ok) {
+  WorkerProcess worker({.flags = {}, .tcp = true, .token = kToken});
+  std::filesystem::permissions(worker.token_file(), std::filesystem::perms::owner_read);
+  const Result result = remora({"doctor"}, {"REMORA_WORKERS=" + worker.address(),
+                                            "REMORA_TOKEN_FILE=" + worker.token_file()});
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr(worker.address() + " answers"));
 }
 
 }  // namespace

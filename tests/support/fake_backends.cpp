@@ -55,10 +55,7 @@ const reference::Array& array_of(const Buffer& buffer) {
 class Interpretation {
  public:
   Interpretation(const Graph& graph, const RunRequest& request)
-      : graph_(graph),
-        request_(request),
-        results_(graph.outputs.size()),
-        failed_(graph.outputs.size()) {}
+      : request_(request), results_(graph.outputs.size()), failed_(graph.outputs.size()) {}
 
   /// The op's status; OK as well if an operand of it has failed.
   absl::Status run(const GraphOp& op, const std::function<absl::Status(const GraphOp&)>& fail_op) {
@@ -99,7 +96,6 @@ class Interpretation {
     return absl::OkStatus();
   }
 
-  const Graph& graph_;
   const RunRequest& request_;
   reference::Arrays results_;
   std::vector<bool> failed_;
