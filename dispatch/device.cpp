@@ -97,8 +97,11 @@ dispatch::DeviceState& Device::state() const {
 void Device::flush() const {
   dispatch::throw_if_forked();
   dispatch::DeviceState& device = state();
+  const uint64_t windows = device.stats().windows;
   dispatch::Recorder::current().flush(device);
-  device.backend().flush();  // drops too, where nothing was recorded
+  // Drops too, where nothing was recorded; else they go with the window, whose run is followed by a
+  // flush, and not in a frame of their own before it.
+  if (device.stats().windows == windows) device.backend().flush();
 }
 
 void Device::synchronize() const {

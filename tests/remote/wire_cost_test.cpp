@@ -36,20 +36,21 @@ TEST(WireCost, a_repeated_window_is_one_frame_of_at_most_64_bytes_beside_its_hos
     for (Tensor& parameter : parameters) parameter = parameter * 0.9 + batch * 0.1;
     device.flush();
   };
-  for (int number = 0; number < 5; ++number) step(number);
+  constexpr int kWarmSteps = 5;
+  constexpr int kSteps = 15;
+  for (int number = 0; number < kWarmSteps; ++number) step(number);
   device.synchronize();
-  for (int number = 5; number < 20; ++number) {
-    const Cost cost(device);
-    step(number);
-    // What was sent is counted once it is sent: the sync waits for that, in a frame of its own at
-    // most.
-    sync_session(device);
-    const dispatch::WireStats spent = cost.spent();
-    EXPECT_LE(spent.frames_sent, 2u);
-    EXPECT_LE(spent.bytes_sent, 64u + batch_bytes) << "step " << number;
-    EXPECT_EQ(spent.round_trips, 1u);
-    EXPECT_EQ(spent.graphs_defined, 0u);
-  }
+  const Cost cost(device);
+  for (int number = 0; number < kSteps; ++number) step(kWarmSteps + number);
+  // What was sent is counted once it is sent, for which this waits: by a sync, before which drops
+  // may go alone.
+  device.synchronize();
+  const dispatch::WireStats spent = cost.spent();
+  EXPECT_LE(spent.frames_sent, kSteps + 2u);
+  EXPECT_GE(spent.bytes_sent, kSteps * batch_bytes);
+  EXPECT_LE(spent.bytes_sent, kSteps * (64u + batch_bytes) + 2 * 32u);
+  EXPECT_EQ(spent.round_trips, 1u);
+  EXPECT_EQ(spent.graphs_defined, 0u);
 }
 
 TEST(WireCost, an_add_and_its_read_are_one_frame) {
