@@ -42,6 +42,7 @@ class InsideAbseil {
 #define UNLOCK REMORA_ABSL_MANGLED "5Mutex6UnlockEv"
 #define AWAIT REMORA_ABSL_MANGLED "5Mutex5AwaitERKNS0_9ConditionE"
 #define AWAIT_TIMEOUT REMORA_ABSL_MANGLED "5Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE"
+#define WAIT_TIMEOUT "12Notification30WaitForNotificationWithTimeoutENS0_8DurationE"
 #define NOTIFY REMORA_ABSL_MANGLED "12Notification6NotifyEv"
 
 /// absl::Duration: passed by value as two integer words.
@@ -106,4 +107,14 @@ void wrap_wait(const void* notification) asm("__wrap__ZNK" REMORA_ABSL_MANGLED
 void wrap_wait(const void* notification) {
   real_wait(notification);
   __tsan_acquire(const_cast<void*>(notification));
+}
+
+bool real_wait_timeout(const void* notification,
+                       DurationWords timeout) asm("__real__ZNK" REMORA_ABSL_MANGLED WAIT_TIMEOUT);
+bool wrap_wait_timeout(const void* notification,
+                       DurationWords timeout) asm("__wrap__ZNK" REMORA_ABSL_MANGLED WAIT_TIMEOUT);
+bool wrap_wait_timeout(const void* notification, DurationWords timeout) {
+  const bool notified = real_wait_timeout(notification, timeout);
+  if (notified) __tsan_acquire(const_cast<void*>(notification));
+  return notified;
 }

@@ -57,7 +57,7 @@ const std::vector<std::string_view>& system_headers() {
       "sys/",      "gnu/",     "linux/",    "netinet/",   "arpa/",   "net/",        "cpuid.h",
       "dlfcn.h",   "errno.h",  "fcntl.h",   "glob.h",     "netdb.h", "immintrin.h", "poll.h",
       "pthread.h", "pwd.h",    "sched.h",   "signal.h",   "spawn.h", "syslog.h",    "time.h",
-      "unistd.h",  "limits.h", "termios.h", "execinfo.h",
+      "unistd.h",  "limits.h", "termios.h", "execinfo.h", "link.h",
   };
   return list;
 }
@@ -96,6 +96,7 @@ const std::vector<Rule>& rules() {
           "protobuf", "cli11", "json", "toml", "spdlog", "prometheus", "httplib", "openssl",
           "zstd"}},
         {"cmake/", {}},
+        {"cmake/tsan_grpc.cpp", {"grpc"}},
         {"include/", {"client/", "dispatch/"}},
         {"examples/",
          {"remora/", "client/", "dispatch/", "examples/", "absl", "cli11", "json", "zlib"}},

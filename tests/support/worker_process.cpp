@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "gtest/gtest.h"
+
 namespace remora::test {
 namespace {
 
@@ -46,6 +48,8 @@ WorkerProcess::WorkerProcess(WorkerOptions options)
 }
 
 WorkerProcess::~WorkerProcess() {
+  const std::string errors = process_->errors();
+  if (errors.find("Sanitizer: ") != std::string::npos) ADD_FAILURE() << errors;
   process_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);

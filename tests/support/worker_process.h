@@ -1,7 +1,7 @@
 // A real remorad for a test: started on a unix socket or a free port, listening when the
-// constructor returns, gone when the destructor returns. Owned by one thread, which has to outlive
-// it: the worker follows it
-// (`--exit-with-parent`), so that it goes away even when the test is killed.
+// constructor returns, gone when the destructor returns. Used by one thread at a time. The worker
+// follows this process (`--exit-with-parent`), not the thread that started it, so that it goes away
+// even when the test is killed. What a sanitizer has found in the worker fails the test.
 #pragma once
 
 #include <memory>
