@@ -35,29 +35,18 @@ class UploadCall final : public BulkCall {
   bool is_upload() const override { return true; }
 
   void start() override {
-    bool is_last = false;
-    {
-      const Turn turn(*this);
-      prepare("/remora.v1.Worker/Upload");
-      is_last = take_next_chunk();
-    }
+    prepare("/remora.v1.Worker/Upload");
+    const bool is_last = take_next_chunk();
     StartRead(&reply_);
     write_chunk(is_last);
     StartCall();
   }
 
   void OnWriteDone(bool ok) override {
-    bool is_last = false;
-    {
-      const Turn turn(*this);
-      if (!ok || sent_ == data_.span().size()) return;
-      is_last = take_next_chunk();
-    }
-    write_chunk(is_last);
+    if (ok && sent_ < data_.span().size()) write_chunk(take_next_chunk());
   }
 
   void OnDone(const grpc::Status& status) override {
-    Turn(*this).is_last();
     const auto self = leave();
     if (status.ok()) return;
     // A value whose upload is lost without the worker's knowledge never settles, and its reads
@@ -118,32 +107,23 @@ class DownloadCall final : public BulkCall {
   bool is_upload() const override { return false; }
 
   void start() override {
-    {
-      const Turn turn(*this);
-      begin();
-    }
+    begin();
     StartWriteLast(&request_, grpc::WriteOptions());
     StartRead(&chunk_);
     StartCall();
   }
 
   void OnReadDone(bool ok) override {
-    bool failed = false;
-    {
-      const Turn turn(*this);
-      if (!ok) return;
-      if (error_.ok()) error_ = take_chunk();
-      failed = !error_.ok();
-    }
-    if (failed) {
-      cancel();
-    } else {
+    if (!ok) return;
+    if (error_.ok()) error_ = take_chunk();
+    if (error_.ok()) {
       StartRead(&chunk_);
+    } else {
+      cancel();
     }
   }
 
   void OnDone(const grpc::Status& status) override {
-    Turn(*this).is_last();
     const auto self = leave();
     const std::string& address = session().link().address;
     absl::Status error = error_;

@@ -2,7 +2,6 @@
 // OnDone. Runs in gRPC's callbacks only, one at a time.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "client/remote/session.h"
@@ -21,26 +20,6 @@ class BulkCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuff
   virtual bool is_upload() const = 0;
 
  protected:
-  /// A callback touches the call's state in a turn, and starts what brings the next callback, which
-  /// may come on another thread at once, after it. Makes that order visible where gRPC is not
-  /// looked into: to ThreadSanitizer.
-  class Turn {
-   public:
-    explicit Turn(BulkCall& call) : call_(&call) {
-      turns_before_ = call_->turns_.load(std::memory_order_acquire);
-    }
-    ~Turn() {
-      if (call_ != nullptr) call_->turns_.store(turns_before_ + 1, std::memory_order_release);
-    }
-    Turn(const Turn&) = delete;
-    /// For the last one, which the call does not outlive.
-    void is_last() { call_ = nullptr; }
-
-   private:
-    BulkCall* call_;
-    uint64_t turns_before_;
-  };
-
   void prepare(const char* method);
   Session& session() { return *session_; }
   /// Takes this object out of the session's list; it dies with the result.
@@ -49,7 +28,6 @@ class BulkCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuff
  private:
   const std::shared_ptr<Session> session_;
   grpc::ClientContext context_;
-  std::atomic<uint64_t> turns_{0};
 };
 
 /// Sends `data` as value `id`, in chunks that share its memory.
