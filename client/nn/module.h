@@ -10,12 +10,19 @@
 #include <vector>
 
 #include "client/nn/parameter.h"
+#include "client/tensor_map.h"
 
 namespace remora::nn {
 
 struct NamedParameter {
   std::string name;  // "0.weight"
   Parameter parameter;
+};
+
+/// Where a state and a module differ in names.
+struct StateDifference {
+  std::vector<std::string> missing;     // in the module, not in the state
+  std::vector<std::string> unexpected;  // in the state, not in the module
 };
 
 class Module {
@@ -31,6 +38,13 @@ class Module {
   /// Moves every parameter to `device`; those not drawn yet are drawn there, in order. On an
   /// autodiff device they are tracked.
   void to(const Device& device);
+  /// What the module has learned, by name: every parameter, untracked. Draws those not drawn yet.
+  TensorMap state_dict() const;
+  /// Replaces the parameters by the tensors of those names, moved to where each parameter lives;
+  /// one not drawn yet stays where its tensor is. INVALID_ARGUMENT lists the names that are missing
+  /// and unexpected (unless `strict` is false: then they are returned) and every tensor of another
+  /// shape or dtype; then nothing has changed.
+  StateDifference load_state_dict(const TensorMap& state, bool strict = true);
   /// Training mode, which Dropout heeds; on at first.
   void train(bool on = true);
   void eval() { train(false); }

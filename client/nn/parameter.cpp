@@ -16,6 +16,10 @@ void Parameter::draw(const Device& device) const {
   slot_->initializer = nullptr;
 }
 
+Spec Parameter::spec() const {
+  return slot_->tensor.defined() ? slot_->tensor.spec() : Spec{DType::kF32, slot_->shape};
+}
+
 const Tensor& Parameter::tensor() const {
   if (!slot_->tensor.defined()) draw(Device::default_device());
   return slot_->tensor;
@@ -37,6 +41,16 @@ void Parameter::set(const Tensor& values) {
                                      current.spec().str()));
   }
   slot_->tensor = Tensor(values.value(), current.context(), current.edge());
+}
+
+void Parameter::load(const Tensor& values) {
+  if (slot_->tensor.defined()) return set(values.inner().to(slot_->tensor.device()));
+  if (values.spec() != spec()) {
+    refuse("Parameter::load",
+           str_cat("the values are ", values.spec().str(), ", the parameter ", spec().str()));
+  }
+  slot_->tensor = values.context().enabled ? values.detach().require_grad() : values.detach();
+  slot_->initializer = nullptr;
 }
 
 Parameter uniform_parameter(const Shape& shape, double bound) {

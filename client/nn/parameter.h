@@ -20,6 +20,8 @@ class Parameter {
   Parameter(Shape shape, Initializer initializer);
 
   const Shape& shape() const { return slot_->shape; }
+  /// Shape and element type: f32 until values are drawn.
+  Spec spec() const;
   /// The values, as a leaf that receives gradients where the device tracks them. Drawn on the
   /// default device if `to` was never called.
   const Tensor& tensor() const;
@@ -29,6 +31,9 @@ class Parameter {
   /// Replaces the values and keeps the leaf with its gradient: what an optimizer does.
   /// INVALID_ARGUMENT unless the dtype and shape are the same.
   void set(const Tensor& values);
+  /// Replaces the values by `values`, moved to the parameter's device. One that was not drawn yet
+  /// draws nothing: it takes them where they are. INVALID_ARGUMENT unless they are of `spec()`.
+  void load(const Tensor& values);
   /// True if both are one parameter.
   bool operator==(const Parameter& other) const { return slot_ == other.slot_; }
 

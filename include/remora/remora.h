@@ -11,6 +11,7 @@
 #include "client/optim/optimizer.h"
 #include "client/optim/sgd.h"
 #include "client/tensor.h"
+#include "client/tensor_map.h"
 #include "dispatch/device.h"
 #include "dispatch/error.h"
 #if REMORA_REMOTE
