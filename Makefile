@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 # The folders whose tests the sanitizers watch most closely.
-CORE_TESTS := ^(dispatch|kernels|wire|remote|server)$$
+CORE_TESTS := ^(dispatch|kernels|wire|remote|server|io)$$
 
 configure = cmake --preset $(1) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }
 build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset $(1) $(2)
@@ -42,7 +42,7 @@ lint: bootstrap-lint ## format of all files, clang-tidy of those changed since m
 format: bootstrap-lint ## rewrites what clang-format would write differently
 	@tools/format.sh
 
-asan-core: bootstrap ## the tests of the lower folders and the worker under ASan and UBSan
+asan-core: bootstrap ## the tests of the lower folders, the worker and files under ASan and UBSan
 	@$(call build,asan,--target core_tests)
 	@$(call ctest,asan,-L '$(CORE_TESTS)')
 

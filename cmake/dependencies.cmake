@@ -4,7 +4,19 @@ find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-find_package(ZLIB REQUIRED)  # client/data reads gzipped tables
+find_package(ZLIB REQUIRED)  # client/io reads gzipped files
+find_package(nlohmann_json CONFIG REQUIRED)
+
+# zip: what client/io reads and writes .npz with. Debian has it as a shared library only, so a static build goes without.
+set(REMORA_HAVE_ZIP OFF)
+if(REMORA_ZIP STREQUAL "ON" OR (REMORA_ZIP STREQUAL "AUTO" AND NOT REMORA_STATIC))
+  pkg_check_modules(libzip QUIET IMPORTED_TARGET libzip)
+  if(libzip_FOUND)
+    set(REMORA_HAVE_ZIP ON)
+  elseif(REMORA_ZIP STREQUAL "ON")
+    message(FATAL_ERROR "REMORA_ZIP=ON needs libzip (Debian: libzip-dev); pkg-config finds no libzip")
+  endif()
+endif()
 
 # cpu: any OpenBLAS with a CBLAS interface.
 set(REMORA_HAVE_CPU OFF)
@@ -63,7 +75,6 @@ endif()
 
 # What the programs (the tool, the worker, examples, tests) use besides.
 find_package(CLI11 CONFIG REQUIRED)
-find_package(nlohmann_json CONFIG REQUIRED)
 set(REMORA_PROGRAM_LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 if(REMORA_HAVE_SERVER)
   find_package(spdlog CONFIG REQUIRED)

@@ -21,6 +21,8 @@ remora_tristate(REMORA_VULKAN "The vulkan backend")
 remora_tristate(REMORA_REMOTE "The remote backend (devices of a worker, over gRPC)")
 remora_tristate(REMORA_BUILD_SERVER "The worker daemon remorad (needs the remote backend and a local one)")
 
+remora_tristate(REMORA_ZIP "Archives of arrays (.npz), with libzip")
+
 foreach(backend CUDA VULKAN)
   if(REMORA_${backend} STREQUAL "ON")
     message(FATAL_ERROR "REMORA_${backend}=ON: the ${backend} backend is not in this version yet; "

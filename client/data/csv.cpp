@@ -1,12 +1,12 @@
 #include "client/data/csv.h"
 
-#include <zlib.h>
-
 #include <charconv>
-#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "client/io/gzip_reader.h"
+#include "client/io/limits.h"
 #include "client/limits.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
@@ -21,29 +21,24 @@ namespace {
 }
 
 std::string read_all(const std::filesystem::path& path) {
-  const auto close = [](gzFile_s* file) { gzclose(file); };
-  const std::unique_ptr<gzFile_s, decltype(close)> file(gzopen(path.c_str(), "rb"), close);
-  if (file == nullptr) {
-    fail(absl::StatusCode::kNotFound, path, "the file cannot be opened");
-  }
+  const auto check = [&](const absl::Status& status) {
+    if (!status.ok()) fail(status.code(), path, std::string(status.message()));
+  };
+  absl::StatusOr<io::GzipReader> reader = io::GzipReader::open(path);
+  check(reader.status());
   std::string text;
-  constexpr unsigned kChunkBytes = 1 << 16;
   for (;;) {
     const size_t size = text.size();
-    text.resize(size + kChunkBytes);
-    const int count = gzread(file.get(), text.data() + size, kChunkBytes);
-    int code = Z_OK;
-    const char* reason = gzerror(file.get(), &code);
-    // A stream that is cut short shows only as this error, not in the count.
-    if (count < 0 || code == Z_BUF_ERROR) {
-      fail(absl::StatusCode::kDataLoss, path, str_cat("the data is broken: ", std::string(reason)));
-    }
-    text.resize(size + static_cast<size_t>(count));
+    text.resize(size + io::kStreamChunkBytes);
+    const absl::StatusOr<size_t> count =
+        reader->read(std::as_writable_bytes(std::span(text)).subspan(size));
+    check(count.status());
+    text.resize(size + *count);
     if (text.size() > kMaxDataFileBytes) {
       fail(absl::StatusCode::kResourceExhausted, path,
            str_cat("more than ", kMaxDataFileBytes, " bytes after decompression"));
     }
-    if (count == 0) return text;
+    if (*count == 0) return text;
   }
 }
 

@@ -19,10 +19,10 @@ struct CsvTable {
   }
 };
 
-/// Reads a file of numbers without a header; blank lines are skipped. Throws NOT_FOUND if it cannot
-/// be opened, INVALID_ARGUMENT naming file, line and value for what is no number or a row of
-/// another length, DATA_LOSS for a broken gzip stream, and RESOURCE_EXHAUSTED beyond the limits of
-/// client/limits.h.
+/// Reads a file of numbers without a header; blank lines are skipped. Throws NOT_FOUND, or what
+/// else the system says, if it cannot be opened, INVALID_ARGUMENT naming file, line and value for
+/// what is no number or a row of another length and for what is no regular file, DATA_LOSS for a
+/// broken gzip stream, and RESOURCE_EXHAUSTED beyond the limits of client/limits.h.
 CsvTable read_csv(const std::filesystem::path& path);
 
 }  // namespace remora::data

@@ -4,6 +4,7 @@
 #include "client/autodiff/autodiff.h"
 #include "client/data/csv.h"
 #include "client/data/data_loader.h"
+#include "client/io/tensor_files.h"
 #include "client/nn/layers.h"
 #include "client/nn/module.h"
 #include "client/ops.h"
