@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/io/file_error.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 #include "tests/opinfo/file_bytes.h"
@@ -63,12 +64,12 @@ std::vector<std::string> tagged(const Json& value, std::string_view name) {
   return texts;
 }
 
-absl::Status check_known(const Safetensors& tensors, const std::string& key) {
+absl::Status check_known(const io::SafetensorsFile& tensors, const std::string& key) {
   if (tensors.find(key) != nullptr) return absl::OkStatus();
   return bad(str_cat("tensors.safetensors has no tensor \"", key, "\""));
 }
 
-absl::Status check_tensors(const Case& sample, const Safetensors& tensors) {
+absl::Status check_tensors(const Case& sample, const io::SafetensorsFile& tensors) {
   for (const std::string& key : tensor_keys(sample.args)) {
     REMORA_RETURN_IF_ERROR(check_known(tensors, key));
   }
@@ -92,7 +93,7 @@ std::vector<std::string> tensor_keys(const Json& arguments) { return tagged(argu
 
 std::vector<std::string> dtype_names(const Json& arguments) { return tagged(arguments, "dtype"); }
 
-absl::StatusOr<Case> parse_case(std::string_view line, const Safetensors& tensors) {
+absl::StatusOr<Case> parse_case(std::string_view line, const io::SafetensorsFile& tensors) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return bad("is not a JSON object");
   Case sample;
@@ -124,10 +125,11 @@ absl::StatusOr<Case> parse_case(std::string_view line, const Safetensors& tensor
 
 absl::StatusOr<CaseSet> read_cases(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "cases.jsonl";
-  REMORA_ASSIGN_OR_RETURN(Safetensors tensors,
-                          Safetensors::read(directory / "tensors.safetensors"));
+  const std::filesystem::path tensor_path = directory / "tensors.safetensors";
+  absl::StatusOr<io::SafetensorsFile> tensors = io::SafetensorsFile::open(tensor_path);
+  if (!tensors.ok()) return io::prefixed(tensor_path.string(), tensors.status());
   REMORA_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxCaseFileBytes));
-  CaseSet set{{}, std::move(tensors)};
+  CaseSet set{{}, *std::move(tensors)};
   size_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());

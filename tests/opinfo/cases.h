@@ -10,8 +10,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "client/io/safetensors_file.h"
 #include "nlohmann/json.hpp"
-#include "tests/opinfo/safetensors.h"
 
 namespace remora::opinfo {
 
@@ -30,14 +30,14 @@ struct Case {
 
 struct CaseSet {
   std::vector<Case> cases;
-  Safetensors tensors;
+  io::SafetensorsFile tensors;
 };
 
 /// Reads `cases.jsonl` and `tensors.safetensors`. Errors name the file, the line and what is wrong.
 absl::StatusOr<CaseSet> read_cases(const std::filesystem::path& directory);
 
 /// One line of `cases.jsonl`; every tensor it names must be among `tensors`.
-absl::StatusOr<Case> parse_case(std::string_view line, const Safetensors& tensors);
+absl::StatusOr<Case> parse_case(std::string_view line, const io::SafetensorsFile& tensors);
 
 /// The tensor keys of a call's arguments, in order of their place, duplicates kept.
 std::vector<std::string> tensor_keys(const Json& arguments);

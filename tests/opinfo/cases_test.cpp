@@ -1,20 +1,24 @@
 #include "tests/opinfo/cases.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "dispatch/error.h"
 
 namespace remora::opinfo {
 namespace {
 
-/// Tensors "a" and "b", both f32[1].
-Safetensors two_tensors() {
-  const std::string header = R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
-                                 "b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
-  const uint64_t length = header.size();
-  std::string bytes(sizeof(length), '\0');
-  std::memcpy(bytes.data(), &length, sizeof(length));
-  return *Safetensors::parse(bytes + header + "1234");
+/// Tensors "a" and "b", both f32[1]. The file is gone once it is open.
+io::SafetensorsFile two_tensors() {
+  const std::string path = testing::TempDir() + "/remora-cases-test-" + std::to_string(getpid());
+  const auto one = dispatch::HostData::copy_of({DType::kF32, {1}}, std::vector<std::byte>(4));
+  throw_if_error(io::write_safetensors(path, {{"a", one}, {"b", one}}, {}));
+  io::SafetensorsFile file = value_or_throw(io::SafetensorsFile::open(path));
+  std::filesystem::remove(path);
+  return file;
 }
 
 TEST(Cases, ALineGivesCallAnswersAndGradients) {

@@ -6,9 +6,6 @@
 
 namespace remora::opinfo {
 
-inline constexpr int64_t kMaxTensorFileBytes = int64_t{1} << 30;
-inline constexpr uint64_t kMaxTensorHeaderBytes = uint64_t{64} << 20;
-inline constexpr size_t kMaxTensors = 1'000'000;
 inline constexpr int64_t kMaxCaseFileBytes = int64_t{256} << 20;
 inline constexpr size_t kMaxCases = 200'000;
 /// Lists within lists of a call's arguments.

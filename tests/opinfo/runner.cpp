@@ -57,7 +57,7 @@ Outcome of_error(const Error& error) {
 
 /// What one answer case needs on its way.
 struct Runner::Run {
-  Run(const Case& sample_in, const Safetensors& tensors_in, const Device& device_in)
+  Run(const Case& sample_in, const io::SafetensorsFile& tensors_in, const Device& device_in)
       : sample(sample_in),
         tensors(tensors_in),
         device(sample_in.gradients.empty() ? device_in : device_in.autodiff()) {}
@@ -65,7 +65,7 @@ struct Runner::Run {
   /// The input of a key, the same tensor each time; a leaf if its gradient is wanted.
   Tensor input(const std::string& key) {
     if (const auto known = inputs.find(key); known != inputs.end()) return known->second;
-    Tensor tensor = from_host(value_or_throw(tensors.load(key)), device);
+    Tensor tensor = from_host(value_or_throw(tensors.read(key)), device);
     for (const auto& [wanted, gradient] : sample.gradients) {
       if (wanted == key) tensor = tensor.require_grad();
     }
@@ -79,7 +79,7 @@ struct Runner::Run {
     }
     std::string reason;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const HostData expected = value_or_throw(tensors.load(sample.outputs[i]));
+      const HostData expected = value_or_throw(tensors.read(sample.outputs[i]));
       const ReadFuture read = outputs[i].read_async();
       hash = hash_of(hash, read.get());
       const std::string difference =
@@ -95,14 +95,14 @@ struct Runner::Run {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto cotangent = sample.cotangents.find(sample.outputs[i]);
       if (cotangent == sample.cotangents.end() || !outputs[i].requires_grad()) continue;
-      const Tensor weight = from_host(value_or_throw(tensors.load(cotangent->second)), device);
+      const Tensor weight = from_host(value_or_throw(tensors.read(cotangent->second)), device);
       const Tensor part = sum(mul(outputs[i], weight));
       total = total ? add(*total, part) : part;
     }
     if (total) total->backward();
     std::string reason;
     for (const auto& [key, gradient_key] : sample.gradients) {
-      const HostData expected = value_or_throw(tensors.load(gradient_key));
+      const HostData expected = value_or_throw(tensors.read(gradient_key));
       const Tensor leaf = input(key);
       const Tensor gradient = leaf.grad().value_or(zeros_like(leaf.inner()));
       const ReadFuture read = gradient.read_async();
@@ -116,7 +116,7 @@ struct Runner::Run {
   }
 
   const Case& sample;
-  const Safetensors& tensors;
+  const io::SafetensorsFile& tensors;
   const Device device;
   absl::flat_hash_map<std::string, Tensor> inputs;
   uint64_t hash = 0;
@@ -174,7 +174,7 @@ Outcome Runner::run_error(const Case& sample) const {
 std::string Runner::missing_dtype(const Case& sample) const {
   std::vector<DType> dtypes;
   const auto note_tensor = [&](const std::string& key) {
-    dtypes.push_back(tensors_.find(key)->dtype);
+    dtypes.push_back(tensors_.find(key)->spec.dtype);
   };
   for (const Json& arguments : {sample.args, sample.kwargs}) {
     for (const std::string& key : tensor_keys(arguments)) note_tensor(key);

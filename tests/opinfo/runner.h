@@ -21,7 +21,7 @@ struct Outcome {
 class Runner {
  public:
   /// Both must outlive the runner.
-  Runner(const TorchTable& table, const Safetensors& tensors, const Device& device)
+  Runner(const TorchTable& table, const io::SafetensorsFile& tensors, const Device& device)
       : table_(table), tensors_(tensors), device_(device) {}
 
   /// Never throws: whatever the library throws becomes the outcome.
@@ -35,7 +35,7 @@ class Runner {
   std::string missing_dtype(const Case& sample) const;
 
   const TorchTable& table_;
-  const Safetensors& tensors_;
+  const io::SafetensorsFile& tensors_;
   const Device device_;
 };
 
