@@ -12,7 +12,7 @@ build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset 
 ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only docs clean
+.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only fuzz docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,7 +49,11 @@ asan-core: bootstrap ## the tests of the lower folders, the worker and files und
 remote-only: bootstrap ## the thin client compiles
 	@$(call build,remote-only)
 
-nightly: build bootstrap-lint ## the long checks: sanitizers, clang, whole-tree tidy, long property runs
+fuzz: bootstrap-lint ## every fuzz target for FUZZ_SECONDS (60), from seeds made in the build
+	@$(call build,fuzz)
+	@tools/fuzz.sh $${FUZZ_SECONDS:-60}
+
+nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, whole-tree tidy, long property runs
 	@$(call build,asan)
 	@$(call ctest,asan)
 	@$(call build,tsan)
@@ -58,6 +62,7 @@ nightly: build bootstrap-lint ## the long checks: sanitizers, clang, whole-tree 
 	@$(call ctest,clang)
 	@$(call build,remote-only)
 	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory fuzz
 	@tools/format.sh --check
 	@tools/tidy.py --build build/release --jobs $(JOBS) --all
 	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$' --timeout 7200)
