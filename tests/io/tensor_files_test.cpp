@@ -92,9 +92,21 @@ TEST_P(TensorFiles, AModuleComesBackFromItsFile) {
   EXPECT_EQ(model(x).to_vector<float>(), other(x).to_vector<float>());
 }
 
+TEST_P(TensorFiles, AMapLongerThanEveryQueueIsSaved) {
+  constexpr int kCount = 5000;
+  TensorMap map;
+  for (int i = 0; i < kCount; ++i) map.add(std::to_string(i), full({2}, i, device()));
+  save(folder_ / "x", map);
+  const TensorMap loaded = load(folder_ / "x", device());
+  ASSERT_EQ(loaded.size(), map.size());
+  EXPECT_EQ(loaded.at("4999").to_vector<float>(), std::vector<float>(2, 4999));
+}
+
 TEST_P(TensorFiles, AnElementTypeThatTheDeviceLacksIsNamedWithFileAndTensor) {
+  int lacking = 0;
   for (const DType dtype : all_dtypes()) {
     if (has(dtype)) continue;
+    ++lacking;
     const std::string name(dtype_name(dtype));
     throw_if_error(write_safetensors(folder_ / "x", {{"layer", random_data(dtype, {2}, 1)}}, {}));
     const absl::Status status = error_of([&] { load(folder_ / "x", device()); });
@@ -103,6 +115,7 @@ TEST_P(TensorFiles, AnElementTypeThatTheDeviceLacksIsNamedWithFileAndTensor) {
         "load: " + (folder_ / "x").string() + ": tensor \"layer\": " + name + " ";
     EXPECT_EQ(std::string(status.message()).find(prefix), 0U) << status;
   }
+  if (lacking == 0) GTEST_SKIP() << "this device has every element type";
 }
 
 TEST_P(TensorFiles, ATensorThatFailedIsNamedAndTheOldFileStays) {
