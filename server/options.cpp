@@ -30,6 +30,7 @@ Examples:
   remorad --listen 127.0.0.1:0 --insecure     anybody on this machine, on a free port
   remorad --devices cpu,cpu --threads 2 --memory-limit cpu=2GiB
                                               cpu:0 and cpu:1, two threads and 2 GiB each
+  remorad --devices cuda?,cpu                 the GPU if there is one (the log says why not), and the CPU
 A program reaches the worker as remote://HOST:PORT/cpu or remote+unix://PATH/cpu. The first line on
 stdout is "listening on ADDRESS"; logs go to stderr. SIGTERM and SIGINT end all sessions and exit with 0.)";
 
@@ -94,7 +95,9 @@ absl::StatusOr<std::vector<DeviceChoice>> parse_devices(const std::string& text)
       return other.kind == kind && other.index == index;
     });
   };
-  for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, ','))) {
+  for (std::string entry : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    const bool optional = absl::EndsWith(entry, "?");
+    if (optional) entry.pop_back();
     const auto device = dispatch::parse_local_device(entry);
     if (!device.ok()) {
       return absl::InvalidArgumentError(str_cat(
@@ -106,7 +109,7 @@ absl::StatusOr<std::vector<DeviceChoice>> parse_devices(const std::string& text)
       return absl::InvalidArgumentError(str_cat("--devices: '", entry, "' is named twice"));
     }
     while (taken(device->kind, index)) ++index;
-    devices.push_back({device->kind, index});
+    devices.push_back({device->kind, index, optional});
     if (devices.size() > kMaxDevices) {
       return absl::InvalidArgumentError(
           str_cat("--devices: at most ", kMaxDevices, " can be served"));
@@ -135,7 +138,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
                                             dispatch::build_fingerprint(), ")"));
   app.add_option("--listen", options.listen, "host:port (port 0: a free one) or unix:PATH")
       ->capture_default_str();
-  app.add_option("--devices", devices, "what to serve: cpu, or cpu,cpu for cpu:0 and cpu:1")
+  app.add_option("--devices", devices,
+                 "what to serve: cpu, or cpu,cpu for cpu:0 and cpu:1; cuda? where there is one")
       ->capture_default_str();
   app.add_option("--memory-limit", memory_limits, "bytes of each device of a kind: cpu=2GiB");
   app.add_option("--threads", options.threads, "threads of each cpu device (0: one per core)")

@@ -17,6 +17,7 @@ namespace remora::server {
 struct DeviceChoice {
   BackendKind kind = BackendKind::kCpu;
   int index = 0;
+  bool optional = false;  // left out, with a line in the log, where it cannot be opened
 };
 
 inline constexpr int kNoParent = 0;
@@ -43,8 +44,8 @@ struct ParsedOptions {
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
 
-/// "cpu,cpu:3,cuda": a kind without an index takes the lowest one that is free. Duplicates and
-/// kinds that are no device of a machine are refused.
+/// "cpu,cpu:3,cuda?": a kind without an index takes the lowest one that is free, "?" makes a device
+/// optional. Duplicates and kinds that are no device of a machine are refused.
 absl::StatusOr<std::vector<DeviceChoice>> parse_devices(const std::string& text);
 
 /// "512", "64KiB", "1.5GiB", "2GB": bytes, at least 1.

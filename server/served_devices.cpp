@@ -7,6 +7,7 @@
 #include "dispatch/op.h"
 #include "dispatch/str_cat.h"
 #include "server/limits.h"
+#include "spdlog/spdlog.h"
 #if REMORA_CPU
 #include "kernels/cpu/host_machine.h"
 #include "kernels/cpu/limits.h"
@@ -92,6 +93,10 @@ absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
   for (const DeviceChoice& choice : options.devices) {
     const std::string text = str_cat(backend_name(choice.kind), ":", choice.index);
     absl::StatusOr<std::unique_ptr<dispatch::Backend>> backend = open_backend(options, choice);
+    if (!backend.ok() && choice.optional) {
+      spdlog::warn("not serving {}: {}", text, std::string(backend.status().message()));
+      continue;
+    }
     if (!backend.ok()) {
       return absl::Status(
           backend.status().code(),
@@ -104,6 +109,9 @@ absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
         str_cat("uploads to ", text), staging_bytes((*backend)->info().memory_limit_bytes));
     device.state = std::make_unique<dispatch::DeviceState>(device_of(choice), *std::move(backend));
     devices.push_back(std::move(device));
+  }
+  if (devices.empty()) {
+    return absl::NotFoundError("--devices: none of them can be served; the log says why");
   }
   return devices;
 }

@@ -23,7 +23,8 @@ struct ServedDevice {
   std::shared_ptr<dispatch::MemoryAccount> staging;
 };
 
-/// Opens every device that `options` names; an error says which one could not be opened and why.
+/// Opens every device that `options` names, but for optional ones that cannot be: the log says why.
+/// An error says which other could not be opened and why, or that nothing is left.
 absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options);
 
 }  // namespace remora::server

@@ -40,6 +40,18 @@ TEST(Options, every_flag_is_read) {
   EXPECT_EQ(parse({}).options->parent, kNoParent);
 }
 
+TEST(Options, a_question_mark_makes_a_device_optional) {
+  const ParsedOptions parsed = parse({"--devices", "cuda?,cuda:1?,cpu"});
+  ASSERT_TRUE(parsed.options.has_value()) << parsed.message;
+  ASSERT_EQ(parsed.options->devices.size(), 3u);
+  EXPECT_EQ(parsed.options->devices[0].kind, BackendKind::kCuda);
+  EXPECT_TRUE(parsed.options->devices[0].optional);
+  EXPECT_EQ(parsed.options->devices[1].index, 1);
+  EXPECT_TRUE(parsed.options->devices[1].optional);
+  EXPECT_FALSE(parsed.options->devices[2].optional);
+  EXPECT_EQ(parse({"--devices", "?"}).exit_code, 2);
+}
+
 TEST(Options, help_and_version_exit_with_0) {
   const ParsedOptions help = parse({"--help"});
   EXPECT_EQ(help.exit_code, 0);

@@ -1,4 +1,4 @@
-// How a worker divides the machine's memory among the devices it serves.
+// Which devices a worker serves, and how it divides the machine's memory among them.
 #include "server/served_devices.h"
 
 #include "gtest/gtest.h"
@@ -36,6 +36,21 @@ TEST(ServedDevices, uploads_have_a_quarter_of_the_limit_and_room_for_one_session
   EXPECT_EQ(open(1, int64_t{8} << 30).at(0).staging->limit_bytes(), int64_t{2} << 30);
   EXPECT_EQ(open(1, int64_t{512} << 20).at(0).staging->limit_bytes(), int64_t{256} << 20);
   EXPECT_EQ(open(1, int64_t{64} << 20).at(0).staging->limit_bytes(), int64_t{64} << 20);
+}
+
+TEST(ServedDevices, an_optional_device_that_cannot_be_opened_is_left_out) {
+  Options options;
+  options.threads = 1;
+  options.devices = {{BackendKind::kCapture, 0, true}, {BackendKind::kCpu, 0}};
+  absl::StatusOr<std::vector<ServedDevice>> devices = open_devices(options);
+  ASSERT_TRUE(devices.ok()) << devices.status();
+  ASSERT_EQ(devices->size(), 1u);
+  EXPECT_EQ(devices->at(0).text, "cpu:0");
+
+  options.devices[0].optional = false;
+  EXPECT_EQ(open_devices(options).status().code(), absl::StatusCode::kUnimplemented);
+  options.devices = {{BackendKind::kCapture, 0, true}};
+  EXPECT_EQ(open_devices(options).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace
