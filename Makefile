@@ -12,7 +12,8 @@ build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset 
 ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap bootstrap-lint build demo test lint format nightly asan-core remote-only fuzz docs clean
+.PHONY: help bootstrap bootstrap-lint bootstrap-images build demo test lint format nightly asan-core remote-only cpu-only
+.PHONY: static install deb deb-test docker-test fuzz docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +23,9 @@ bootstrap:
 
 bootstrap-lint:
 	@tools/bootstrap.sh --lint
+
+bootstrap-images:
+	@tools/bootstrap.sh --images
 
 build: bootstrap ## everything, optimised, in build/release
 	@$(call build,release)
@@ -53,7 +57,31 @@ fuzz: bootstrap-lint ## every fuzz target for FUZZ_SECONDS (60), from seeds made
 	@$(call build,fuzz)
 	@tools/fuzz.sh $${FUZZ_SECONDS:-60}
 
-nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, whole-tree tidy, long property runs
+cpu-only: bootstrap ## the library without the wire, and its tests
+	@$(call build,cpu-only)
+	@$(call ctest,cpu-only)
+
+static: bootstrap ## programs that need glibc alone, in build/static/bin, and the tests of that; `remora` contains them all
+	@$(call build,static)
+	@$(call ctest,static,-L '^(portable|cli|opinfo)$$')
+
+PREFIX ?= /usr/local
+install: build ## library, headers and programs below PREFIX (/usr/local); DESTDIR is heeded
+	@cmake --install build/release --prefix $(PREFIX)
+
+deb: bootstrap ## the Debian packages remora-dev, remora-worker and remora-tools, in build/package
+	@$(call build,package)
+	@cd build/package && cpack -G DEB > cpack.log 2>&1 || { cat cpack.log; exit 1; }
+	@ls build/package/*.deb
+
+deb-test: deb bootstrap-images ## installs them into bare Debian roots, uses and removes them (root)
+	@tools/test_deb.sh
+
+docker-test: bootstrap-images ## builds the images with podman and trains on their workers (root)
+	@$(call build,static,--target digits)
+	@tools/test_images.sh
+
+nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, whole-tree tidy, property runs, static build, packages, images
 	@$(call build,asan)
 	@$(call ctest,asan)
 	@$(call build,tsan)
@@ -65,6 +93,7 @@ nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, wh
 	@$(MAKE) --no-print-directory fuzz
 	@tools/format.sh --check
 	@tools/tidy.py --build build/release --jobs $(JOBS) --all
+	@$(MAKE) --no-print-directory cpu-only static deb-test docker-test
 	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$' --timeout 7200)
 
 docs: ## the reference of the public headers, in build/docs/html (needs doxygen)

@@ -37,6 +37,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # The expressions shared with CUDA C and GLSL join booleans with | and & so that loops stay free of branches.
   add_compile_options(-Wno-bitwise-instead-of-logical)
 endif()
+if(BUILD_SHARED_LIBS)
+  add_compile_options(-fPIC)  # of all, as precompiled headers are shared
+endif()
 if(REMORA_WERROR)
   add_compile_options(-Werror)
 endif()

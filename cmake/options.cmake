@@ -33,7 +33,12 @@ endforeach()
 
 option(REMORA_BUILD_TESTS "Build the tests" ${REMORA_TOP_LEVEL})
 option(REMORA_BUILD_EXAMPLES "Build examples/" ${REMORA_TOP_LEVEL})
+option(REMORA_STATIC "Programs need nothing but glibc: every other library is linked statically" OFF)
+option(REMORA_MULTI_CALL "bin/remora contains the worker, the self test and the conformance run as well (needs tests)"
+  ${REMORA_STATIC})
 option(REMORA_PCH "Precompile the headers of Abseil and the standard library" ON)
+option(BUILD_SHARED_LIBS "The library is libremora.so instead of libremora.a" OFF)
+option(REMORA_INSTALL "Rules for `cmake --install` and cpack" ${REMORA_TOP_LEVEL})
 option(REMORA_WERROR "Warnings are errors" ${REMORA_TOP_LEVEL})
 set(REMORA_SANITIZE "" CACHE STRING "Sanitizers: empty, address (with undefined), thread or fuzzer")
 set_property(CACHE REMORA_SANITIZE PROPERTY STRINGS "" address thread fuzzer)

@@ -3,23 +3,25 @@
 # password, else it prints the command to run and fails. Does nothing, quickly, when all are there.
 #   tools/bootstrap.sh           what the build and the tests need
 #   tools/bootstrap.sh --lint    the clang tools as well
+#   tools/bootstrap.sh --images  what tests packages and images as well
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-with_lint=0
+sections=" build "
 for argument in "$@"; do
   case "$argument" in
-    --lint) with_lint=1 ;;
-    *) echo "usage: tools/bootstrap.sh [--lint]" >&2; exit 2 ;;
+    --lint | --images) sections+="${argument#--} " ;;
+    *) echo "usage: tools/bootstrap.sh [--lint] [--images]" >&2; exit 2 ;;
   esac
 done
 
 wanted=()
+section=build
 while read -r line; do
   case "$line" in
     '' | '#'*) ;;
-    lint:) [ "$with_lint" = 1 ] || break ;;
-    *) wanted+=("$line") ;;
+    *:) section=${line%:} ;;
+    *) [[ "$sections" != *" $section "* ]] || wanted+=("$line") ;;
   esac
 done < tools/packages.txt
 

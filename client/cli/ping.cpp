@@ -18,6 +18,7 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/figures.h"
 #include "client/remote/channel.h"
+#include "client/remote/health.h"
 #include "client/remote/worker_connection.h"
 #include "dispatch/device_text.h"
 #include "dispatch/registry.h"
@@ -139,6 +140,11 @@ Reached reach(const PingOptions& options) {
   remote::set_remote_options(*address, remote_options);
   reached.failure = check_connection(*address, remote_options.connect_deadline_ms);
   if (reached.failure) return reached;
+  if (options.health) {
+    const absl::Status health = remote::check_health(*address, remote_options);
+    if (!health.ok()) reached.failure = failure_of(health);
+    return reached;
+  }
   if (const auto token = remote::load_token(*address, remote_options); !token.ok()) {
     reached.failure = {kNoToken, "token", std::string(token.status().message())};
     return reached;
@@ -204,6 +210,12 @@ std::string why_unreachable(const std::string& address) {
 int ping(const PingOptions& options) {
   Reached reached = reach(options);
   if (reached.failure) return report_failure(reached, options.json);
+  if (options.health) {
+    const Json report = {{"address", reached.address}, {"ok", true}, {"health", "SERVING"}};
+    std::printf("%s\n", options.json ? dump(report).c_str()
+                                     : str_cat(reached.address, ": serving").c_str());
+    return kOk;
+  }
   const remote::WorkerDescription& description = reached.session->description();
   Figures figures;
   for (int i = 0; i < options.count; ++i) {

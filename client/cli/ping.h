@@ -12,6 +12,7 @@ struct PingOptions {
   int count = 100;         // round trips
   bool insecure = false;
   bool json = false;
+  bool health = false;  // only whether it serves: no token, no session
 };
 
 /// Asks a worker layer by layer and prints the round trip or the layer that failed. An exit code.

@@ -32,11 +32,16 @@ absl::Status system_error(std::string_view what) {
   return absl::UnavailableError(str_cat("private worker: ", what, ": ", std::strerror(errno)));
 }
 
+std::string& worker_program() {
+  static auto& path = *new std::string("remorad");  // leaked: workers may start until the end
+  return path;
+}
+
 std::string default_program() {
   std::error_code ignored;
   const auto beside =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "remorad";
-  return access(beside.c_str(), X_OK) == 0 ? beside.string() : "remorad";
+  return access(beside.c_str(), X_OK) == 0 ? beside.string() : worker_program();
 }
 
 std::string make_token() {
@@ -70,6 +75,8 @@ bool wait_for_exit(pid_t pid, std::chrono::milliseconds time) {
 
 }  // namespace
 
+void set_worker_program(std::string path) { worker_program() = std::move(path); }
+
 absl::StatusOr<std::unique_ptr<PrivateWorker>> PrivateWorker::start(
     const PrivateWorkerOptions& options) {
   auto worker = std::make_unique<PrivateWorker>(Passkey{});
@@ -99,8 +106,8 @@ absl::Status PrivateWorker::launch(const PrivateWorkerOptions& options) {
     listen = str_cat("unix:", directory_, "/socket");
   }
   const std::string program = options.program.empty() ? default_program() : options.program;
-  std::vector<std::string> words = {program,        "--listen",   listen,
-                                    "--token-file", "/dev/stdin", "--exit-with-parent"};
+  std::vector<std::string> words = {"remorad",      "--listen",        listen,
+                                    "--token-file", "/proc/self/fd/0", "--exit-with-parent"};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);

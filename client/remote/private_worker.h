@@ -14,13 +14,18 @@
 namespace remora::remote {
 
 struct PrivateWorkerOptions {
-  /// The daemon's program; empty: `remorad` beside this program, else on PATH.
+  /// The daemon's program; empty: `remorad` beside this program, else what
+  /// `set_worker_program` said, else `remorad` on PATH. It is called by the name `remorad`.
   std::string program = {};
   /// "127.0.0.1:0" or "unix:/path"; empty: a unix socket in a directory made for it.
   std::string listen = "127.0.0.1:0";
   /// More arguments: {"--devices", "cpu,cpu"}.
   std::vector<std::string> arguments = {};
 };
+
+/// For programs that contain the daemon: the file that is one when it is called `remorad`. Called
+/// once, before any worker is started.
+void set_worker_program(std::string path);
 
 class PrivateWorker {
   struct Passkey {};

@@ -1,6 +1,6 @@
 // Trains a small CNN on handwritten digits: first on a worker over gRPC, then on this machine's
 // CPU, from the same seed, and compares the two. The worker is one this program starts, or the
-// device that REMORA_DEVICE names.
+// device that REMORA_DEVICE names. `digits [TABLE]`: another place for the data.
 #include <unistd.h>
 
 #include <cstdio>
@@ -32,9 +32,8 @@ Progress show_progress(const std::string& device) {
   };
 }
 
-int run() {
-  const DigitsData data =
-      load_digits(std::filesystem::path(REMORA_SOURCE_DIR) / "examples/data/digits.csv.gz");
+int run(const std::filesystem::path& table) {
+  const DigitsData data = load_digits(table);
   const char* chosen = std::getenv("REMORA_DEVICE");
   const bool is_chosen = chosen != nullptr && *chosen != '\0';
 #if REMORA_REMOTE
@@ -71,9 +70,14 @@ int run() {
 }  // namespace
 }  // namespace remora::digits
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return remora::digits::run();
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+      std::fputs("usage: digits [TABLE]   (digits.csv.gz; without it, the checkout's)\n", stderr);
+      return 2;
+    }
+    return remora::digits::run(argc == 2 ? argv[1]
+                                         : REMORA_SOURCE_DIR "/examples/data/digits.csv.gz");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "digits: %s\n", error.what());
     return 1;

@@ -84,6 +84,20 @@ TEST(Cli, ping_measures_the_round_trip) {
   EXPECT_EQ(remora({"ping", worker.device(), "--token-file", worker.token_file()}).code, 0);
 }
 
+TEST(Cli, ping_health_needs_no_token_and_fails_where_nothing_serves) {
+  WorkerProcess worker({.flags = {}, .tcp = true, .token = kToken});
+  Result result = remora({"ping", worker.address(), "--health"}, {"REMORA_TOKEN_FILE="});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("serving"));
+  result = remora({"ping", worker.address(), "--health", "--json"});
+  EXPECT_EQ(json::parse(result.output)["health"], "SERVING");
+
+  const std::string address = worker.address();
+  worker.terminate();
+  result = remora({"ping", address, "--health"});
+  EXPECT_EQ(result.code, 11) << result.errors;
+}
+
 TEST(Cli, devices_lists_those_of_a_worker_as_a_program_names_them) {
   WorkerProcess worker({.flags = {"--devices", "cpu,cpu"}, .tcp = true, .token = kToken});
   const Result result =

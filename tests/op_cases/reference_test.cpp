@@ -3,6 +3,7 @@
 
 #include "dispatch/submit.h"
 #include "dispatch/transfer.h"
+#include "tests/op_cases/device_check.h"
 #include "tests/op_cases/op_case.h"
 #include "tests/support/device_variants.h"
 #include "tests/support/values.h"
@@ -20,19 +21,7 @@ std::vector<dispatch::HostData> run(const Device& device, const OpCase& op_case,
 
 TEST_P(OpCaseOnDevice, equals_reference) {
   for (const OpCase& op_case : op_cases()) {
-    SCOPED_TRACE(op_case.title());
-    const reference::Arrays inputs = op_case.make_inputs();
-    const Tolerance tolerance = tolerance_of(op_case.info());
-    const reference::Arrays expected = reference::evaluate(op_case.op, inputs, op_case.attrs);
-    const reference::Arrays magnitudes =
-        tolerance.relative == 0.0 ? expected
-                                  : reference::magnitudes(op_case.op, inputs, op_case.attrs);
-    const auto actual = run(device(), op_case, inputs, Layout::kContiguous);
-    ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < actual.size(); ++i) {
-      EXPECT_EQ(difference(actual[i], expected[i], tolerance, &magnitudes[i]), "")
-          << "output " << i;
-    }
+    EXPECT_EQ(reference_difference(device(), op_case), "") << op_case.title();
   }
 }
 

@@ -1,5 +1,5 @@
-// opinfo_conformance: runs samples of PyTorch's operators on a device and says which are answered
-// as PyTorch answers them. README.md describes its options and its table.
+#include "tests/opinfo/conformance.h"
+
 #include <unistd.h>
 
 #include <fstream>
@@ -132,18 +132,19 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace remora::opinfo
 
-int main(int argc, char** argv) {
+int run_conformance(int argc, char** argv) {
   CLI::App app(
       "Runs samples of PyTorch's operators on a device and compares with PyTorch's own answers.");
-  remora::opinfo::Options options;
-  remora::opinfo::declare(app, options);
+  Options options;
+  declare(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
-    return remora::opinfo::run(options);
+    return run(options);
   } catch (const std::exception& error) {
     std::cerr << "opinfo_conformance: " << error.what() << "\n";
     return 2;
   }
 }
+
+}  // namespace remora::opinfo

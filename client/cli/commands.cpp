@@ -1,5 +1,7 @@
-// `remora`: looks at workers and measures the wire.
+#include "client/cli/commands.h"
+
 #include <cstdio>
+#include <string_view>
 
 #include "CLI/CLI.hpp"
 #include "client/cli/bench_cpu.h"
@@ -24,7 +26,23 @@ void add_worker_options(CLI::App& command, PingOptions& options) {
   command.add_flag("--json", options.json, "print JSON");
 }
 
-int run(int argc, char** argv) {
+/// The program that these arguments are for, with its name taken away, or none.
+const Program* chosen_program(int& argc, char**& argv, std::span<const Program> programs) {
+  if (argc < 1) return nullptr;
+  const std::string_view path = argv[0];
+  const std::string_view called = path.substr(path.rfind('/') + 1);
+  for (const Program& program : programs) {
+    if (called == program.file_name) return &program;
+    if (argc > 1 && std::string_view(argv[1]) == program.name) {
+      --argc;
+      ++argv;
+      return &program;
+    }
+  }
+  return nullptr;
+}
+
+int run(int argc, char** argv, std::span<const Program> programs) {
   CLI::App app("Looks at Remora's workers and measures them.", "remora");
   app.footer(kExitCodesText);
   app.set_version_flag("--version", std::string(dispatch::build_version()));
@@ -37,6 +55,9 @@ int run(int argc, char** argv) {
   ping_command->add_option("--count", ping_options.count, "round trips to measure")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  ping_command->add_flag("--health", ping_options.health,
+                         "ask only whether it serves (grpc.health.v1): without a token or a "
+                         "session, for probes");
 
   PingOptions devices_options;
   CLI::App* const devices_command = app.add_subcommand(
@@ -71,6 +92,9 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   cpu_command->add_flag("--json", cpu_options.json, "print JSON");
 
+  // Never parsed: `remora_main` has looked at the first argument before. They are here for --help.
+  for (const Program& program : programs) app.add_subcommand(program.name, program.description);
+
   CLI::App* const echo_command = app.add_subcommand("echo-server")->group("");
 
   try {
@@ -87,13 +111,17 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace remora::cli
 
-int main(int argc, char** argv) {
+int remora_main(int argc, char** argv, std::span<const Program> programs) {
   try {
-    return remora::cli::run(argc, argv);
+    if (const Program* const program = chosen_program(argc, argv, programs)) {
+      return program->main(argc, argv);
+    }
+    return run(argc, argv, programs);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "remora: %s\n", error.what());
-    return remora::cli::kFailed;
+    return kFailed;
   }
 }
+
+}  // namespace remora::cli

@@ -1,5 +1,5 @@
-// remorad: from the command line to a served worker, and down again at SIGTERM, SIGINT or,
-// where it is asked to, the end of its parent.
+#include "server/daemon.h"
+
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -97,7 +97,8 @@ absl::Status serve(const Options& options, int parent_end) {
                           Endpoint::listen(*worker, address));
   std::printf("listening on %s\n", endpoint->address().str().c_str());
   std::fflush(stdout);
-  spdlog::info("serving {} device(s) on {}{}", options.devices.size(), endpoint->address().str(),
+  spdlog::info("serving {} device(s) on {}{}", worker->describe().devices_size(),
+               endpoint->address().str(),
                worker->authenticator().needs_token() ? "" : ", without a token");
   spdlog::info("draining after {}", wait_for_end(parent_end));
   endpoint->drain();
@@ -109,7 +110,9 @@ int fail(const absl::Status& status) {
   return 1;
 }
 
-int run(int argc, char** argv) {
+}  // namespace
+
+int run_daemon(int argc, char** argv) {
   dispatch::set_lock_checks();
   const pid_t parent = getppid();
   // A lock or pipe of whoever started this process must not stay held because of it. Errors (an
@@ -135,7 +138,4 @@ int run(int argc, char** argv) {
   return status.ok() ? 0 : fail(status);
 }
 
-}  // namespace
 }  // namespace remora::server
-
-int main(int argc, char** argv) { return remora::server::run(argc, argv); }

@@ -1,0 +1,129 @@
+# What `cmake --install` lays down, in three components that are also the Debian packages: dev (library, public headers,
+# CMake and pkg-config files), worker (the daemon, its unit and configuration) and tools (the tool). Included last.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(public_headers include/remora/remora.h dispatch/registry.h)
+if(REMORA_HAVE_REMOTE)
+  list(APPEND public_headers client/remote/private_worker.h)
+endif()
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/remora)
+set(staging ${PROJECT_BINARY_DIR}/install)
+
+# The library. Its CMake and pkg-config files name the same dependencies, taken from the targets it links: `public` ones
+# are in its headers, `linked` ones an archive passes on to whoever links it.
+get_target_property(dispatch_libraries remora_dispatch INTERFACE_LINK_LIBRARIES)
+set(public)
+set(linked ZLIB::ZLIB)
+foreach(library IN LISTS dispatch_libraries)
+  if(library MATCHES "^absl::")
+    list(APPEND public ${library})
+  elseif(NOT library STREQUAL "Threads::Threads")
+    list(APPEND linked ${library})
+  endif()
+endforeach()
+if(REMORA_HAVE_CPU)
+  list(APPEND linked PkgConfig::openblas)
+endif()
+if(REMORA_HAVE_REMOTE)
+  list(APPEND linked protobuf::libprotobuf ${REMORA_GRPC})
+endif()
+
+set(definitions)
+foreach(backend CPU CUDA VULKAN REMOTE)
+  if(REMORA_HAVE_${backend})
+    list(APPEND definitions REMORA_${backend}=1)
+  else()
+    list(APPEND definitions REMORA_${backend}=0)
+  endif()
+endforeach()
+
+foreach(library IN LISTS public ITEMS Threads::Threads)
+  target_link_libraries(remora INTERFACE $<INSTALL_INTERFACE:${library}>)
+endforeach()
+if(NOT BUILD_SHARED_LIBS)
+  foreach(library IN LISTS linked)
+    target_link_libraries(remora INTERFACE $<INSTALL_INTERFACE:$<LINK_ONLY:${library}>>)
+  endforeach()
+endif()
+target_include_directories(remora INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(remora INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
+foreach(definition IN LISTS definitions)
+  target_compile_definitions(remora INTERFACE $<INSTALL_INTERFACE:${definition}>)
+endforeach()
+install(TARGETS remora EXPORT remora-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(EXPORT remora-targets NAMESPACE remora:: DESTINATION ${package_dir} COMPONENT dev)
+
+configure_package_config_file(cmake/remora-config.cmake.in ${staging}/remora-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${staging}/remora-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${staging}/remora-config.cmake ${staging}/remora-config-version.cmake
+  DESTINATION ${package_dir} COMPONENT dev)
+
+# pkg-config's names of the same libraries.
+function(remora_pkg_config_names variable)
+  set(names ${ARGN})
+  list(TRANSFORM names REPLACE "^absl::" "absl_")
+  list(TRANSFORM names REPLACE "^ZLIB::ZLIB$" zlib)
+  list(TRANSFORM names REPLACE "^PkgConfig::xxhash$" libxxhash)
+  list(TRANSFORM names REPLACE "^PkgConfig::openblas$" openblas)
+  list(TRANSFORM names REPLACE "^protobuf::libprotobuf$" protobuf)
+  list(TRANSFORM names REPLACE "^(gRPC::grpc\\+\\+|PkgConfig::grpcpp)$" grpc++)
+  if("${names}" MATCHES "::")
+    message(FATAL_ERROR "cmake/install.cmake: a library of '${names}' has no pkg-config name there")
+  endif()
+  list(JOIN names ", " joined)
+  set(${variable} "${joined}" PARENT_SCOPE)
+endfunction()
+if(BUILD_SHARED_LIBS)
+  remora_pkg_config_names(REMORA_PC_REQUIRES ${public})
+  remora_pkg_config_names(REMORA_PC_REQUIRES_PRIVATE ${linked})
+else()
+  remora_pkg_config_names(REMORA_PC_REQUIRES ${linked} ${public})
+  set(REMORA_PC_REQUIRES_PRIVATE)
+endif()
+list(TRANSFORM definitions PREPEND -D OUTPUT_VARIABLE REMORA_PC_DEFINITIONS)
+list(JOIN REMORA_PC_DEFINITIONS " " REMORA_PC_DEFINITIONS)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
+  BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE REMORA_PC_PREFIX)
+string(REGEX REPLACE "/$" "" REMORA_PC_PREFIX "${REMORA_PC_PREFIX}")
+configure_file(cmake/remora.pc.in ${staging}/remora.pc @ONLY)
+install(FILES ${staging}/remora.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+install(CODE "
+  cmake_policy(PUSH)
+  cmake_policy(VERSION 3.25)
+  set(REMORA_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+  set(REMORA_PUBLIC_HEADERS \"${public_headers}\")
+  set(REMORA_STAGING_DIR \"${staging}/include\")
+  set(REMORA_INCLUDE_DIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\" NO_POLICY_SCOPE)
+  cmake_policy(POP)" COMPONENT dev)
+
+# The programs, each with what it needs to be run as a service or read about.
+if(TARGET remorad)
+  # By the file system's standard, programs of /usr have their configuration in /etc.
+  set(sysconf_dir ${CMAKE_INSTALL_SYSCONFDIR})
+  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(sysconf_dir ${CMAKE_INSTALL_FULL_SYSCONFDIR})
+  endif()
+  install(TARGETS remorad RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT worker)
+  install(FILES docs/deploy.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/remora-worker COMPONENT worker)
+  install(FILES deploy/remorad.default DESTINATION ${sysconf_dir}/default RENAME remorad COMPONENT worker)
+  install(CODE "
+    set(REMORA_BIN_DIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    set(REMORA_DOC_DIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/doc/remora-worker\")
+    set(REMORA_SYSCONF_DIR \"${sysconf_dir}\")
+    cmake_path(ABSOLUTE_PATH REMORA_SYSCONF_DIR BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
+    configure_file(\"${PROJECT_SOURCE_DIR}/deploy/systemd/remorad.service.in\" \"${staging}/remorad.service\" @ONLY)
+    file(INSTALL \"${staging}/remorad.service\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")"
+    COMPONENT worker)
+endif()
+if(TARGET remora_cli)
+  install(TARGETS remora_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+endif()
+
+include(cmake/package.cmake)
