@@ -11,24 +11,51 @@ endif()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/remora)
 set(staging ${PROJECT_BINARY_DIR}/install)
 
-# The library. Its CMake and pkg-config files name the same dependencies, taken from the targets it links: `public` ones
-# are in its headers, `linked` ones an archive passes on to whoever links it.
-get_target_property(dispatch_libraries remora_dispatch INTERFACE_LINK_LIBRARIES)
+# Libraries that ours links, by target: name in pkg-config, Debian package, how CMake finds it (without: by pkg-config).
+# Abseil's parts have their own names.
+set(libraries
+  "ZLIB::ZLIB|zlib|zlib1g-dev|find_dependency(ZLIB)"
+  "PkgConfig::xxhash|libxxhash|libxxhash-dev|"
+  "PkgConfig::openblas|openblas|libopenblas-dev|"
+  "OpenSSL::SSL|libssl|libssl-dev|find_dependency(OpenSSL)"
+  "protobuf::libprotobuf|protobuf|libprotobuf-dev|find_dependency(Protobuf)"
+  "gRPC::grpc++|grpc++|libgrpc++-dev|find_dependency(gRPC CONFIG)"
+  "PkgConfig::grpcpp|grpc++|libgrpc++-dev|")
+
+# The library. What it links is known from its target: `public` libraries are in its headers, `linked` ones an archive
+# passes on to whoever links it.
+get_target_property(all_libraries remora_interface INTERFACE_LINK_LIBRARIES)
+list(TRANSFORM all_libraries REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1")
+list(REMOVE_DUPLICATES all_libraries)
 set(public)
-set(linked ZLIB::ZLIB)
-foreach(library IN LISTS dispatch_libraries)
-  if(library MATCHES "^absl::")
+set(linked)
+set(public_names)
+set(linked_names)
+set(debian_packages libabsl-dev)
+set(REMORA_FIND_DEPENDENCIES)
+foreach(library IN LISTS all_libraries)
+  if(library MATCHES "^absl::(.*)$")
     list(APPEND public ${library})
+    list(APPEND public_names absl_${CMAKE_MATCH_1})
   elseif(NOT library STREQUAL "Threads::Threads")
+    string(REGEX REPLACE "([+])" "[\\1]" pattern ${library})
+    set(row ${libraries})
+    list(FILTER row INCLUDE REGEX "^${pattern}[|]")
+    if(NOT row MATCHES "^[^|]*[|]([^|]*)[|]([^|]*)[|](.*)$")
+      message(FATAL_ERROR "cmake/install.cmake: the library links ${library}, which has no row there")
+    endif()
     list(APPEND linked ${library})
+    list(APPEND linked_names ${CMAKE_MATCH_1})
+    list(APPEND debian_packages ${CMAKE_MATCH_2})
+    if(CMAKE_MATCH_3)
+      string(APPEND REMORA_FIND_DEPENDENCIES "  ${CMAKE_MATCH_3}\n")
+    else()
+      set(module ${CMAKE_MATCH_1})
+      string(REPLACE "PkgConfig::" "" name ${library})
+      string(APPEND REMORA_FIND_DEPENDENCIES "  remora_find_module(${name} ${module})\n")
+    endif()
   endif()
 endforeach()
-if(REMORA_HAVE_CPU)
-  list(APPEND linked PkgConfig::openblas)
-endif()
-if(REMORA_HAVE_REMOTE)
-  list(APPEND linked protobuf::libprotobuf ${REMORA_GRPC})
-endif()
 
 set(definitions)
 foreach(backend CPU CUDA VULKAN REMOTE)
@@ -63,26 +90,13 @@ write_basic_package_version_file(${staging}/remora-config-version.cmake COMPATIB
 install(FILES ${staging}/remora-config.cmake ${staging}/remora-config-version.cmake
   DESTINATION ${package_dir} COMPONENT dev)
 
-# pkg-config's names of the same libraries.
-function(remora_pkg_config_names variable)
-  set(names ${ARGN})
-  list(TRANSFORM names REPLACE "^absl::" "absl_")
-  list(TRANSFORM names REPLACE "^ZLIB::ZLIB$" zlib)
-  list(TRANSFORM names REPLACE "^PkgConfig::xxhash$" libxxhash)
-  list(TRANSFORM names REPLACE "^PkgConfig::openblas$" openblas)
-  list(TRANSFORM names REPLACE "^protobuf::libprotobuf$" protobuf)
-  list(TRANSFORM names REPLACE "^(gRPC::grpc\\+\\+|PkgConfig::grpcpp)$" grpc++)
-  if("${names}" MATCHES "::")
-    message(FATAL_ERROR "cmake/install.cmake: a library of '${names}' has no pkg-config name there")
-  endif()
-  list(JOIN names ", " joined)
-  set(${variable} "${joined}" PARENT_SCOPE)
-endfunction()
 if(BUILD_SHARED_LIBS)
-  remora_pkg_config_names(REMORA_PC_REQUIRES ${public})
-  remora_pkg_config_names(REMORA_PC_REQUIRES_PRIVATE ${linked})
+  list(JOIN public_names ", " REMORA_PC_REQUIRES)
+  list(JOIN linked_names ", " REMORA_PC_REQUIRES_PRIVATE)
 else()
-  remora_pkg_config_names(REMORA_PC_REQUIRES ${linked} ${public})
+  list(JOIN linked_names ", " REMORA_PC_REQUIRES)
+  list(JOIN public_names ", " names)
+  string(APPEND REMORA_PC_REQUIRES ", ${names}")
   set(REMORA_PC_REQUIRES_PRIVATE)
 endif()
 list(TRANSFORM definitions PREPEND -D OUTPUT_VARIABLE REMORA_PC_DEFINITIONS)
