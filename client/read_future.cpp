@@ -24,17 +24,34 @@ struct ReadFuture::State {
     const absl::MutexLock lock(&mutex);
     return result.has_value();
   }
+  /// What the read calls with its result.
+  static dispatch::ReadCallback answer(std::shared_ptr<State> state) {
+    return [state = std::move(state)](absl::StatusOr<dispatch::HostData> result) {
+      {
+        const absl::MutexLock lock(&state->mutex);
+        state->result = std::move(result);
+      }
+      state->device->executor().wake();
+    };
+  }
 };
 
 ReadFuture::ReadFuture(dispatch::Value value) : state_(std::make_shared<State>()) {
   state_->device = &value->device();
-  dispatch::read_async(value, [state = state_](absl::StatusOr<dispatch::HostData> result) {
-    {
-      const absl::MutexLock lock(&state->mutex);
-      state->result = std::move(result);
-    }
-    state->device->executor().wake();
-  });
+  dispatch::read_async(value, State::answer(state_));
+}
+
+std::vector<ReadFuture> ReadFuture::of_all(std::span<const dispatch::Value> values) {
+  std::vector<ReadFuture> futures;
+  std::vector<dispatch::ReadCallback> done;
+  for (const dispatch::Value& value : values) {
+    auto state = std::make_shared<State>();
+    state->device = &value->device();
+    done.push_back(State::answer(state));
+    futures.push_back(ReadFuture(std::move(state)));
+  }
+  dispatch::read_all_async(values, std::move(done));
+  return futures;
 }
 
 bool ReadFuture::ready() const { return state_->ready(); }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -47,6 +48,8 @@ class ReadFuture {
  public:
   /// Reads `value`, which must not be empty.
   explicit ReadFuture(dispatch::Value value);
+  /// Reads several values at once.
+  static std::vector<ReadFuture> of_all(std::span<const dispatch::Value> values);
 
   /// True if `get` would not wait.
   bool ready() const;
@@ -73,6 +76,7 @@ class ReadFuture {
 
  private:
   struct State;
+  explicit ReadFuture(std::shared_ptr<State> state) : state_(std::move(state)) {}
   Scalar single_element() const;
   void check_element_type(DType wanted) const;
 

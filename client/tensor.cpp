@@ -37,6 +37,16 @@ Device Tensor::device() const { return context_.apply_to(value()->device().devic
 
 ReadFuture Tensor::read_async() const { return ReadFuture(value()); }
 
+std::vector<ReadFuture> read_all(std::span<const Tensor> tensors) {
+  std::vector<dispatch::Value> values;
+  for (const Tensor& tensor : tensors) values.push_back(tensor.value());
+  return ReadFuture::of_all(values);
+}
+
+std::vector<ReadFuture> read_all(std::initializer_list<Tensor> tensors) {
+  return read_all(std::span(tensors.begin(), tensors.size()));
+}
+
 Tensor Tensor::to(const Device& device) const {
   if (value()->device().device() == device) return *this;
   dispatch::Value moved = dispatch::transfer(value_, device);

@@ -149,6 +149,11 @@ class NoGrad {
 /// False inside a NoGrad scope.
 bool grad_enabled();
 
+/// Asks for several tensors at once, without waiting for them: those of one worker take one round
+/// trip. `read_all({loss, accuracy})[0].item<float>()`.
+std::vector<ReadFuture> read_all(std::span<const Tensor> tensors);
+std::vector<ReadFuture> read_all(std::initializer_list<Tensor> tensors);
+
 /// Seeds the generator of every device, those opened later too: the same seed gives the same bits
 /// everywhere.
 void manual_seed(uint64_t seed);

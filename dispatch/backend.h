@@ -93,6 +93,8 @@ class Backend {
   virtual absl::StatusOr<Buffer> upload(ValueId id, HostData data) = 0;
   /// Reads a tensor back, row-major, after all runs handed over so far.
   virtual void download(const Buffer& buffer, ReadCallback done) = 0;
+  /// Reads several tensors as one request; a callback each.
+  virtual void download_all(std::span<const Buffer> buffers, std::vector<ReadCallback> done);
   /// Copies from another device of the same kind without passing through this process's memory, or
   /// UNIMPLEMENTED where it cannot.
   virtual absl::StatusOr<Buffer> copy_from(Backend& source, const Buffer& buffer, ValueId id);
@@ -106,6 +108,9 @@ class Backend {
   /// True if `run` only encodes or submits, so that the recording thread may call it itself.
   virtual bool runs_inline() const { return false; }
   virtual MemoryUse memory() const = 0;
+  /// Gives memory that is kept for reuse back to where it came from. A worker keeps its own: other
+  /// sessions use it.
+  virtual void trim() {}
   virtual WireStats wire_stats() const { return {}; }
 };
 

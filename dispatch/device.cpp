@@ -112,4 +112,10 @@ void Device::synchronize() const {
   throw_if_error(device.backend().synchronize());
 }
 
+dispatch::DeviceInfo Device::info() const { return state().backend().info(); }
+
+dispatch::MemoryUse Device::memory() const { return state().backend().memory(); }
+
+void Device::trim() const { state().backend().trim(); }
+
 }  // namespace remora

@@ -23,6 +23,8 @@ enum class Checkpointing : uint8_t { kDisabled, kBalanced };
 namespace dispatch {
 
 class DeviceState;
+struct DeviceInfo;
+struct MemoryUse;
 
 /// What identifies a piece of hardware. Interned: equal identities are the same object, for ever.
 struct DeviceIdentity {
@@ -84,6 +86,16 @@ class Device {
   /// `flush`, then waits until the device has executed everything handed over so far by any thread.
   /// Throws UNAVAILABLE when the device itself is gone.
   void synchronize() const;
+
+  /// Name, numerics fingerprint and memory limit (dispatch/backend.h). Asks nobody: a worker said
+  /// it when the device was opened.
+  dispatch::DeviceInfo info() const;
+  /// Bytes that tensors hold, bytes kept for reuse, and the limit. On a worker: what this program's
+  /// tensors hold there, counted here, without asking.
+  dispatch::MemoryUse memory() const;
+  /// Gives the memory that is kept for reuse back to the system. Nothing on a worker, where all
+  /// sessions share it.
+  void trim() const;
 
  private:
   explicit Device(const dispatch::DeviceIdentity* identity) : identity_(identity) {}

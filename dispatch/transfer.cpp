@@ -1,5 +1,6 @@
 #include "dispatch/transfer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -71,6 +72,56 @@ void read_async(const Value& value, ReadCallback done) {
   end_windows_before(value);
   device.executor().push(device.queue(), ReadTask{value, std::move(done)});
   device.executor().kick();
+}
+
+namespace {
+
+/// What one device is asked for at once.
+struct JointRead {
+  std::vector<Value> values;
+  std::vector<ReadCallback> done;
+
+  /// Runs on the device's executor once every value is settled, or the queue is closed.
+  void ask() {
+    std::vector<Buffer> buffers;
+    std::vector<ReadCallback> callbacks;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!values[i]->settled()) {
+        done[i](absl::CancelledError("the device was closed"));
+      } else if (values[i]->poisoned()) {
+        done[i](values[i]->error());
+      } else {
+        buffers.push_back(values[i]->buffer());
+        callbacks.push_back(std::move(done[i]));
+      }
+    }
+    if (!buffers.empty()) values[0]->device().backend().download_all(buffers, std::move(callbacks));
+  }
+};
+
+}  // namespace
+
+void read_all_async(std::span<const Value> values, std::vector<ReadCallback> done) {
+  std::vector<std::pair<DeviceState*, std::shared_ptr<JointRead>>> reads;
+  for (const Value& value : values) end_windows_before(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    DeviceState* device = &values[i]->device();
+    auto read = std::ranges::find(reads, device, &decltype(reads)::value_type::first);
+    if (read == reads.end()) {
+      Recorder::current().wait_for_room(*device);
+      read = reads.emplace(reads.end(), device, std::make_shared<JointRead>());
+    }
+    read->second->values.push_back(values[i]);
+    read->second->done.push_back(std::move(done[i]));
+  }
+  for (const auto& [device, read] : reads) {
+    // The queue keeps order: what is pushed for each value holds it until that value is settled.
+    for (const Value& value : read->values) {
+      if (!value->settled()) device->executor().push(device->queue(), CallTask{value, [] {}});
+    }
+    device->executor().push(device->queue(), CallTask{{}, [read = read] { read->ask(); }});
+    device->executor().kick();
+  }
 }
 
 HostData read(const Value& value) {

@@ -2,6 +2,9 @@
 // the rest does not.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "dispatch/device.h"
 #include "dispatch/device_state.h"
 #include "dispatch/value.h"
@@ -15,6 +18,10 @@ Value upload(const Device& device, HostData data);
 /// Ends the windows that `value` depends on and asks for its bytes; `done` is called once, on any
 /// thread.
 void read_async(const Value& value, ReadCallback done);
+
+/// The same for several values of any devices, one callback each. What lives on one device is asked
+/// for together: of a worker, in one round trip.
+void read_all_async(std::span<const Value> values, std::vector<ReadCallback> done);
 
 /// Waits for the bytes. Throws what poisoned the value, or UNAVAILABLE when its worker is gone.
 HostData read(const Value& value);

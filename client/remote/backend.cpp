@@ -165,17 +165,28 @@ absl::StatusOr<Buffer> RemoteBackend::upload(ValueId id, HostData data) {
 }
 
 void RemoteBackend::download(const Buffer& buffer, dispatch::ReadCallback done) {
-  absl::StatusOr<Place> place = this->place();
-  absl::Status status = place.status();
-  if (status.ok()) {
-    const absl::StatusOr<RemoteStorage*> storage = storage_of(buffer, *place->session);
-    if (storage.ok()) {
-      place->session->read(**storage, buffer.spec, std::move(done));
-      return;
+  std::vector<dispatch::ReadCallback> callbacks;
+  callbacks.push_back(std::move(done));
+  download_all({&buffer, 1}, std::move(callbacks));
+}
+
+void RemoteBackend::download_all(std::span<const Buffer> buffers,
+                                 std::vector<dispatch::ReadCallback> done) {
+  const absl::StatusOr<Place> place = this->place();
+  std::vector<Session::Read> reads;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    absl::Status status = place.status();
+    if (status.ok()) {
+      const absl::StatusOr<RemoteStorage*> storage = storage_of(buffers[i], *place->session);
+      if (storage.ok()) {
+        reads.push_back({*storage, buffers[i].spec, std::move(done[i])});
+        continue;
+      }
+      status = storage.status();
     }
-    status = storage.status();
+    done[i](status);
   }
-  done(status);
+  if (!reads.empty()) place->session->read(std::move(reads));
 }
 
 absl::StatusOr<Buffer> RemoteBackend::copy_from(dispatch::Backend& source, const Buffer& buffer,

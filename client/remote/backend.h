@@ -30,6 +30,8 @@ class RemoteBackend final : public dispatch::Backend {
   dispatch::RunResult run(dispatch::Plan& plan, const dispatch::RunRequest& request) override;
   absl::StatusOr<dispatch::Buffer> upload(dispatch::ValueId id, dispatch::HostData data) override;
   void download(const dispatch::Buffer& buffer, dispatch::ReadCallback done) override;
+  void download_all(std::span<const dispatch::Buffer> buffers,
+                    std::vector<dispatch::ReadCallback> done) override;
   /// Between devices of one worker. UNIMPLEMENTED between workers: the copy then goes through this
   /// process.
   absl::StatusOr<dispatch::Buffer> copy_from(dispatch::Backend& source,

@@ -165,30 +165,38 @@ absl::Status Session::transfer(RemoteStorage& source, ValueId id, uint32_t devic
   return absl::OkStatus();
 }
 
-void Session::read(RemoteStorage& source, const Spec& spec, dispatch::ReadCallback done) {
+void Session::read(std::vector<Read> reads) {
   if (in_child()) {
-    done(child_error());
+    for (Read& read : reads) read.done(child_error());
     return;
   }
   std::vector<HostData> spent;
   absl::Status refused;
+  size_t asked = 0;
   {
     const absl::MutexLock lock(&mutex_);
-    wait_until([this]()
-                   ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return reads_.size() < kMaxOpenReads; });
-    refused = status_;
-    if (refused.ok()) {
-      announce(source, spent);
+    for (Read& read : reads) {
+      if (reads_.size() >= kMaxOpenReads && asked > 0) {  // those before must be answered first
+        send_wanted_ = true;
+        pump();
+      }
+      wait_until(
+          [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return reads_.size() < kMaxOpenReads; });
+      refused = status_;
+      if (!refused.ok()) break;
+      announce(*read.source, spent);
       make_room(kRecordBytes);
-      writer_.read(++numbers_, source.id_);
-      reads_.emplace(numbers_, OpenRead{std::move(done), spec, false});
+      writer_.read(++numbers_, read.source->id_);
+      reads_.emplace(numbers_, OpenRead{std::move(read.done), read.spec, false});
+      ++asked;
+    }
+    if (asked > 0) {
       ++stats_.round_trips;
       send_wanted_ = true;
       pump();
-      return;
     }
   }
-  done(refused);
+  for (; asked < reads.size(); ++asked) reads[asked].done(refused);
 }
 
 absl::Status Session::synchronize(uint32_t device) {

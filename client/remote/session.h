@@ -79,8 +79,13 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status upload(dispatch::ValueId id, uint32_t device, dispatch::HostData data);
   /// Encodes a copy of `source` on another device of the worker.
   absl::Status transfer(RemoteStorage& source, dispatch::ValueId id, uint32_t device);
-  /// Asks for a value, which has this Spec, and sends the frame.
-  void read(RemoteStorage& source, const Spec& spec, dispatch::ReadCallback done);
+  struct Read {
+    RemoteStorage* source;
+    Spec spec;  // the source's
+    dispatch::ReadCallback done;
+  };
+  /// Asks for values and sends the frame: one round trip, however many they are.
+  void read(std::vector<Read> reads);
   /// Sends everything recorded so far.
   void flush();
   /// Sends everything and waits until the device has executed it.

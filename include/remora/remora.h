@@ -8,11 +8,11 @@
 #include "client/nn/layers.h"
 #include "client/nn/module.h"
 #include "client/ops.h"
-#include "client/optim/adamw.h"
 #include "client/optim/optimizer.h"
 #include "client/optim/sgd.h"
 #include "client/tensor.h"
 #include "client/tensor_map.h"
+#include "dispatch/backend.h"
 #include "dispatch/device.h"
 #include "dispatch/error.h"
 #if REMORA_REMOTE

@@ -137,4 +137,6 @@ dispatch::MemoryUse CpuBackend::memory() const {
   return {memory_->pool.live_bytes(), memory_->pool.cached_bytes(), memory_->pool.limit_bytes()};
 }
 
+void CpuBackend::trim() { memory_->pool.trim(); }
+
 }  // namespace remora::cpu

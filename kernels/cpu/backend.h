@@ -32,6 +32,7 @@ class CpuBackend : public dispatch::Backend {
                                              dispatch::ValueId id) override;
   absl::Status synchronize() override { return absl::OkStatus(); }
   dispatch::MemoryUse memory() const override;
+  void trim() override;
 
  private:
   const std::string name_;  // "cpu:0"
