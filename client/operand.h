@@ -12,7 +12,8 @@ namespace remora {
 
 /// An operand of an elementwise function: a tensor or a C++ number. A number takes the tensor's
 /// dtype unless its category is higher (bool < integer < float); then the default dtype of that
-/// category. Refers to its tensor: use it only as a function's parameter.
+/// category. An unsigned number above 2^63 - 1 is its 64 bits: exact beside a u64 tensor. Refers to
+/// its tensor: use it only as a function's parameter.
 class Operand {
  public:
   Operand(const Tensor& tensor) : tensor_(&tensor) {}  // NOLINT(google-explicit-constructor)

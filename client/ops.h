@@ -86,9 +86,9 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape,
 // The result has the input's shape.
 
 Tensor abs(const Tensor& x);       ///< gradient at 0: 0
-Tensor neg(const Tensor& x);       ///< integers wrap; booleans are refused, as in sub
+Tensor neg(const Tensor& x);       ///< integers wrap; booleans count as i64
 Tensor sign(const Tensor& x);      ///< -1, 0, 1; NaN stays NaN; gradient 0
-Tensor positive(const Tensor& x);  ///< x itself
+Tensor positive(const Tensor& x);  ///< x itself; booleans as i64
 Tensor square(const Tensor& x);
 Tensor sqrt(const Tensor& x);        ///< float function, correctly rounded
 Tensor rsqrt(const Tensor& x);       ///< float function
@@ -147,10 +147,11 @@ Tensor sub(const Operand& x, const Operand& y);
 Tensor mul(const Operand& x, const Operand& y);
 /// Float function: integers give f32.
 Tensor div(const Operand& x, const Operand& y);
-/// floor(x / y) and the remainder with the sign of y. Floats only.
+/// floor(x / y) and the remainder with the sign of y; booleans count as i64. An integer y of 0 is
+/// an error of the op, found when it runs: reading what depends on it throws INVALID_ARGUMENT.
 Tensor floor_divide(const Operand& x, const Operand& y);
 Tensor remainder(const Operand& x, const Operand& y);
-/// The remainder with the sign of x. Floats only.
+/// The remainder with the sign of x, otherwise as `remainder`.
 Tensor fmod(const Operand& x, const Operand& y);
 /// Gradients: d/dx x^0 = 0, d/dy 0^y = 0 for y > 0. An integer tensor to a negative integer number
 /// is refused.

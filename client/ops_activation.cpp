@@ -176,6 +176,9 @@ Tensor softmin(const Tensor& x, int64_t axis) {
 
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   const CallScope scope;
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f32) { return log_softmax(f32, axis); });
+  }
   const Tensor f = promote_one(x, Domain::kFloat);
   if (x.rank() == 0) return reshape(log_softmax(reshape(f, {1}), axis), {});
   const int64_t along = normalize_axis("log_softmax", axis, x.rank());

@@ -172,34 +172,16 @@ Tensor clip(const Tensor& x, std::optional<Operand> low, std::optional<Operand> 
   return result;
 }
 
-namespace {
-
-/// The promoted operands of a function of floats only.
-std::pair<Tensor, Tensor> float_pair(std::string_view function, const Operand& x,
-                                     const Operand& y) {
-  auto pair = promote_pair(function, x, y, Domain::kAny);
-  require_float(function, pair.first.dtype());
-  return pair;
-}
-
-}  // namespace
-
 Tensor floor_divide(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = float_pair("floor_divide", x, y);
-  return floor(a / b);
+  return binary("floor_divide", OpCode::floor_divide, x, y, Domain::kArithmetic);
 }
 
 Tensor remainder(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = float_pair("remainder", x, y);
-  return apply(OpCode::remainder, {a, b});
+  return binary("remainder", OpCode::remainder, x, y, Domain::kArithmetic);
 }
 
 Tensor fmod(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = float_pair("fmod", x, y);
-  return apply(OpCode::fmod, {a, b});
+  return binary("fmod", OpCode::fmod, x, y, Domain::kArithmetic);
 }
 
 Tensor fmax(const Operand& x, const Operand& y) {

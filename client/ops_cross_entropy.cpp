@@ -98,6 +98,9 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& target,
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options) {
   const CallScope scope;
+  if (is_half(logits.dtype())) {
+    return through_f32(logits, [&](const Tensor& f) { return cross_entropy(f, target, options); });
+  }
   check_smoothing(options.label_smoothing);
   const int64_t axis = class_axis("cross_entropy", logits);
   if (is_float(target.dtype()) && target.shape() == logits.shape()) {
@@ -117,6 +120,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
   const CallScope scope;
+  if (is_half(log_probabilities.dtype())) {
+    return through_f32(log_probabilities,
+                       [&](const Tensor& f) { return nll_loss(f, target, options); });
+  }
   const Classified c =
       classify("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
   return weighted(target_loss(c), c.weights, options.reduction);

@@ -37,20 +37,13 @@ Tensor tanh(const Tensor& x) { return unary(OpCode::tanh, x, Domain::kFloat); }
 Tensor erf(const Tensor& x) { return unary(OpCode::erf, x, Domain::kFloat); }
 Tensor sigmoid(const Tensor& x) { return unary(OpCode::sigmoid, x, Domain::kFloat); }
 Tensor abs(const Tensor& x) { return unary(OpCode::abs, x, Domain::kArithmetic); }
-Tensor neg(const Tensor& x) {
-  if (x.dtype() == DType::kBool)
-    refuse("neg", "takes numbers, not bool; logical_not negates truth");
-  return unary(OpCode::neg, x, Domain::kArithmetic);
-}
+Tensor neg(const Tensor& x) { return unary(OpCode::neg, x, Domain::kArithmetic); }
 Tensor square(const Tensor& x) { return unary(OpCode::square, x, Domain::kArithmetic); }
 Tensor relu(const Tensor& x) { return unary(OpCode::relu, x, Domain::kArithmetic); }
 
 Tensor sign(const Tensor& x) { return x.dtype() == DType::kBool ? x : apply(OpCode::sign, {x}); }
 
-Tensor positive(const Tensor& x) {
-  if (x.dtype() == DType::kBool) refuse("positive", "takes numbers, not bool");
-  return x;
-}
+Tensor positive(const Tensor& x) { return promote_one(x, Domain::kArithmetic); }
 
 Tensor astype(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;

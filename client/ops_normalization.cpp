@@ -57,6 +57,9 @@ Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight, con
                   double eps) {
   const CallScope scope;
   require_float("layer_norm", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return layer_norm(f, shape, weight, bias, eps); });
+  }
   const Dims axes = last_axes("layer_norm", x, shape);
   check_affine("layer_norm", weight, shape);
   check_affine("layer_norm", bias, shape);
@@ -67,6 +70,9 @@ Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight, con
 Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight, double eps) {
   const CallScope scope;
   require_float("rms_norm", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return rms_norm(f, shape, weight, eps); });
+  }
   const Dims axes = last_axes("rms_norm", x, shape);
   check_affine("rms_norm", weight, shape);
   return affine(x / sqrt(mean(square(x), axes, true) + eps), weight, Tensor());
@@ -76,6 +82,10 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
                   double eps) {
   const CallScope scope;
   require_float("group_norm", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x,
+                       [&](const Tensor& f) { return group_norm(f, groups, weight, bias, eps); });
+  }
   if (x.rank() < 2 || groups < 1 || x.size(1) % groups != 0) {
     refuse("group_norm",
            str_cat("the channels of ", x.shape().str(), " do not form ", groups, " groups"));
@@ -94,6 +104,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, c
                   const Tensor& bias, double eps) {
   const CallScope scope;
   require_float("batch_norm", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(
+        x, [&](const Tensor& f) { return batch_norm(f, mean, variance, weight, bias, eps); });
+  }
   if (x.rank() < 2) refuse("batch_norm", str_cat("takes [N, C, ...], not ", x.shape().str()));
   if (mean.defined() != variance.defined()) {
     refuse("batch_norm", "mean and variance come together or not at all");

@@ -59,6 +59,10 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims, std::optional<DTyp
   }
   const Dims reduced = normalize_axes("mean", axes, x.rank());
   const double count = static_cast<double>(reduced_count(x, reduced));
+  const DType result = dtype.value_or(x.dtype());
+  if (is_half(result)) {  // its sum may be out of range where the mean is not
+    return astype(sum(x, reduced, keepdims, DType::kF32) / count, result);
+  }
   return sum(x, reduced, keepdims, dtype) / count;
 }
 
@@ -66,6 +70,10 @@ std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Axes& axes, double cor
                                    bool keepdims) {
   const CallScope scope;
   require_float("var", x.dtype());
+  if (is_half(x.dtype())) {
+    const auto [variance, center] = var_mean(astype(x, DType::kF32), axes, correction, keepdims);
+    return {astype(variance, x.dtype()), astype(center, x.dtype())};
+  }
   const Dims reduced = normalize_axes("var", axes, x.rank());
   const double count = static_cast<double>(reduced_count(x, reduced));
   const Tensor center = mean(x, reduced, true);
@@ -80,7 +88,7 @@ Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 
 Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const CallScope scope;
-  return sqrt(var(x, axes, correction, keepdims));
+  return through_f32(x, [&](const Tensor& f) { return sqrt(var(f, axes, correction, keepdims)); });
 }
 
 std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Axes& axes, double correction,
@@ -184,6 +192,9 @@ Tensor count_nonzero(const Tensor& x, const Axes& axes) {
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const CallScope scope;
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return logsumexp(f, axes, keepdims); });
+  }
   const Tensor f = promote_one(x, Domain::kFloat);
   const Dims reduced = normalize_axes("logsumexp", axes, x.rank());
   if (reduced_count(f, reduced) == 0) return log(sum(f, reduced, keepdims));  // of nothing: log(0)
@@ -209,6 +220,9 @@ Tensor root_or_zero(const Tensor& x, Root root) {
 Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const CallScope scope;
   require_float("vector_norm", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return vector_norm(f, order, axes, keepdims); });
+  }
   const Dims reduced = normalize_axes("vector_norm", axes, x.rank());
   if (order == kInfinity) return amax(abs(x), reduced, keepdims);
   if (order == -kInfinity) return amin(abs(x), reduced, keepdims);

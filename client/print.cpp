@@ -24,13 +24,14 @@ class ElementFormat {
   std::string text(const Scalar& scalar) const;
 
   bool boolean_ = false;
-  bool integral_ = true;  // every finite element is an integer: printed "2."
+  bool unsigned_ = false;  // a scalar holds the bits of a u64
+  bool integral_ = true;   // every finite element is an integer: printed "2."
   bool scientific_ = false;
   int64_t width_ = 1;
 };
 
 ElementFormat::ElementFormat(const dispatch::HostData& data, std::span<const int64_t> shown)
-    : boolean_(data.spec.dtype == DType::kBool) {
+    : boolean_(data.spec.dtype == DType::kBool), unsigned_(data.spec.dtype == DType::kU64) {
   double smallest = INFINITY;
   double largest = 0;
   for (const int64_t index : shown) {
@@ -54,7 +55,9 @@ ElementFormat::ElementFormat(const dispatch::HostData& data, std::span<const int
 
 std::string ElementFormat::text(const Scalar& scalar) const {
   if (boolean_) return scalar.as_int64() != 0 ? "true" : "false";
-  if (!scalar.is_float()) return std::to_string(scalar.as_int64());
+  if (!scalar.is_float()) {
+    return unsigned_ ? std::to_string(scalar.bits()) : std::to_string(scalar.as_int64());
+  }
   const double value = scalar.as_double();
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

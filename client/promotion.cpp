@@ -10,20 +10,6 @@ namespace remora {
 
 namespace {
 
-/// bool < integer < float; signed and unsigned are one category of numbers.
-int rank_of(DTypeCategory category) {
-  switch (category) {
-    case DTypeCategory::kBoolean:
-      return 0;
-    case DTypeCategory::kSigned:
-    case DTypeCategory::kUnsigned:
-      return 1;
-    case DTypeCategory::kFloat:
-      return 2;
-  }
-  return 2;
-}
-
 DType default_dtype(DTypeCategory category) {
   switch (category) {
     case DTypeCategory::kBoolean:
@@ -38,7 +24,8 @@ DType default_dtype(DTypeCategory category) {
 }
 
 DType with_number(DType tensor, DTypeCategory number) {
-  return rank_of(number) > rank_of(dtype_category(tensor)) ? default_dtype(number) : tensor;
+  return promotion_rank(number) > promotion_rank(dtype_category(tensor)) ? default_dtype(number)
+                                                                         : tensor;
 }
 
 }  // namespace

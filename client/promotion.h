@@ -33,6 +33,14 @@ std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand&
 /// An operand in a given type, where `like` says on which device a number is made.
 Tensor materialize(const Operand& x, const Tensor& like, DType dtype);
 
+/// function(x); a 16-bit float is widened for it and the result rounded back, so that what is
+/// composed of several ops rounds once.
+template <typename Function>
+Tensor through_f32(const Tensor& x, const Function& function) {
+  if (!is_half(x.dtype())) return function(x);
+  return function(x.astype(DType::kF32)).astype(x.dtype());
+}
+
 /// INVALID_ARGUMENT unless the dtype is a floating-point type.
 void require_float(std::string_view function, DType dtype);
 

@@ -1,5 +1,6 @@
 #include "client/read_future.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "dispatch/device_state.h"
 #include "dispatch/error.h"
+#include "dispatch/float16.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/transfer.h"
 #include "dispatch/window.h"
@@ -76,6 +78,16 @@ Scalar ReadFuture::single_element() const {
   return element_as_scalar(data, 0);
 }
 
+std::vector<float> ReadFuture::widened() const {
+  const dispatch::HostData& data = get();
+  const auto count = static_cast<size_t>(data.spec.numel());
+  const auto* bits = reinterpret_cast<const uint16_t*>(data.bytes.get());
+  const auto widen = data.spec.dtype == DType::kF16 ? &f16_to_f32 : &bf16_to_f32;
+  std::vector<float> values(count);
+  std::transform(bits, bits + count, values.begin(), widen);
+  return values;
+}
+
 void ReadFuture::check_element_type(DType wanted) const {
   const DType actual = get().spec.dtype;
   if (actual == wanted) return;
@@ -93,28 +105,12 @@ T load(const dispatch::HostData& data, int64_t index) {
   return value;
 }
 
-double from_bf16(uint16_t bits) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
-}
-
-double from_f16(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  const uint32_t exponent = (bits >> 10) & 0x1f;
-  const uint32_t mantissa = bits & 0x3ff;
-  if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return static_cast<double>(sign != 0 ? -magnitude : magnitude);
-  }
-  const uint32_t widened = exponent == 31 ? 255 : exponent + 112;
-  return static_cast<double>(std::bit_cast<float>(sign | (widened << 23) | (mantissa << 13)));
-}
-
 }  // namespace
 
 Scalar element_as_scalar(const dispatch::HostData& data, int64_t index) {
   const DType dtype = data.spec.dtype;
-  if (dtype == DType::kF16) return from_f16(load<uint16_t>(data, index));
-  if (dtype == DType::kBF16) return from_bf16(load<uint16_t>(data, index));
+  if (dtype == DType::kF16) return static_cast<double>(f16_to_f32(load<uint16_t>(data, index)));
+  if (dtype == DType::kBF16) return static_cast<double>(bf16_to_f32(load<uint16_t>(data, index)));
   switch (dtype) {
 #define DTYPE(number, enumerator, name, storage, category)     \
   case DType::enumerator:                                      \

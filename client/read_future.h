@@ -65,10 +65,14 @@ class ReadFuture {
     if (get().spec.dtype == DType::kU64) return number_as<T>(scalar.bits());
     return number_as<T>(scalar.as_int64());
   }
-  /// All elements, row-major. INVALID_ARGUMENT unless T is their type.
+  /// All elements, row-major. INVALID_ARGUMENT unless T is their type; f16 and bf16, which C++ has
+  /// no type for, are read as float.
   template <typename T>
   std::vector<T> to_vector() const {
     const dispatch::HostData& data = get();
+    if constexpr (std::is_same_v<T, float>) {
+      if (data.spec.dtype == DType::kF16 || data.spec.dtype == DType::kBF16) return widened();
+    }
     check_element_type(DTypeOf<T>::kValue);
     const T* first = reinterpret_cast<const T*>(data.bytes.get());
     return std::vector<T>(first, first + data.spec.numel());
@@ -79,6 +83,7 @@ class ReadFuture {
   explicit ReadFuture(std::shared_ptr<State> state) : state_(std::move(state)) {}
   Scalar single_element() const;
   void check_element_type(DType wanted) const;
+  std::vector<float> widened() const;
 
   std::shared_ptr<State> state_;
 };

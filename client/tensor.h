@@ -60,7 +60,8 @@ class Tensor {
   T item() const {
     return read_async().item<T>();
   }
-  /// All elements, row-major. INVALID_ARGUMENT unless T is the tensor's element type.
+  /// All elements, row-major. INVALID_ARGUMENT unless T is the tensor's element type; f16 and bf16
+  /// are read as float.
   template <typename T>
   std::vector<T> to_vector() const {
     return read_async().to_vector<T>();
@@ -164,8 +165,8 @@ Tensor from_host(dispatch::HostData data, const Device& device);
 Tensor from_bytes(std::span<const std::byte> bytes, DType dtype, const Shape& shape,
                   const Device& device = Device::default_device());
 
-/// A tensor of `data`, row-major; its element type is T's. INVALID_ARGUMENT unless the count fits
-/// `shape`.
+/// A tensor of `data`, row-major; its element type is T's, and `astype` makes f16 or bf16 of f32.
+/// INVALID_ARGUMENT unless the count fits `shape`.
 template <typename T>
 Tensor from_data(std::span<const T> data, const Shape& shape,
                  const Device& device = Device::default_device()) {

@@ -28,6 +28,11 @@ Values decompose_softmax(std::span<const Value> inputs, const Attrs& attrs) {
   const Value& x = inputs[0];
   const int64_t axis = std::get<AxisAttrs>(attrs).axis;
   if (x->spec().numel() == 0) return {x};  // nothing to normalise, and no maximum to subtract
+  if (is_half(x->spec().dtype)) {          // rounds once, as a backend's own softmax does
+    const Value wide = submit(OpCode::astype, inputs, DTypeAttrs{DType::kF32})[0];
+    const Values result = decompose_softmax(std::span(&wide, 1), attrs);
+    return submit(OpCode::astype, result, DTypeAttrs{x->spec().dtype});
+  }
   const ReduceAttrs along{.axes = {axis}, .keepdims = true};
   const auto op = [](OpCode code, std::initializer_list<Value> operands,
                      Attrs op_attrs = NoAttrs{}) {

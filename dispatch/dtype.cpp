@@ -55,10 +55,8 @@ DTypeCategory dtype_category(DType dtype) {
   return DTypeCategory::kBoolean;
 }
 
-namespace {
-
-int rank(DType dtype) {
-  switch (dtype_category(dtype)) {
+int promotion_rank(DTypeCategory category) {
+  switch (category) {
     case DTypeCategory::kBoolean:
       return 0;
     case DTypeCategory::kSigned:
@@ -69,6 +67,10 @@ int rank(DType dtype) {
   }
   return 0;
 }
+
+namespace {
+
+int rank(DType dtype) { return promotion_rank(dtype_category(dtype)); }
 
 std::optional<DType> promote_mixed_signs(DType with_sign, DType without_sign) {
   if (dtype_size(with_sign) > dtype_size(without_sign)) return with_sign;

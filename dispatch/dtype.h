@@ -31,11 +31,15 @@ std::optional<DType> dtype_from_name(std::string_view name);
 int64_t dtype_size(DType dtype);
 
 DTypeCategory dtype_category(DType dtype);
+/// bool 0 < integer 1 < float 2: signed and unsigned integers are one rank.
+int promotion_rank(DTypeCategory category);
 inline bool is_float(DType dtype) { return dtype_category(dtype) == DTypeCategory::kFloat; }
 inline bool is_integer(DType dtype) {
   return dtype_category(dtype) == DTypeCategory::kSigned ||
          dtype_category(dtype) == DTypeCategory::kUnsigned;
 }
+/// True for the floats that are stored in 16 bits and computed in f32 (float16.h).
+inline bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 /// The common element type of two tensors, or none where there is no answer (i64 with u64).
 /// Inside a category the wider wins; f16 with bf16 gives f32; a signed type with an unsigned one

@@ -135,6 +135,7 @@ kNotDifferentiable(logical_and)
 kNotDifferentiable(logical_or)
 BINARY_RULE(fmod, kXY, g, -(g * trunc(x / y)))  // the quotient counts as constant at its steps
 BINARY_RULE(remainder, kXY, g, -(g * floor(x / y)))
+BINARY_RULE(floor_divide, kNothing, zeros_like(g), zeros_like(g))
 
 // -- elementwise, three inputs
 RULE(where, kX, where_rule)

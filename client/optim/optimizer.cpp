@@ -6,6 +6,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "client/apply.h"
+#include "client/ops.h"
+#include "client/promotion.h"
 #include "dispatch/device_state.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/window.h"
@@ -43,6 +45,16 @@ Tensor Optimizer::number(const Tensor& like, std::string_view role, double value
   return numbers_.back().tensor;
 }
 
+Optimizer::Update Optimizer::wide_update(const Tensor& values, const Tensor& gradient,
+                                         const Slot& slot) {
+  const int64_t count = slot.updates + 1;
+  if (!is_half(values.dtype())) return update(values, gradient, slot.state, count);
+  Update wide =
+      update(astype(values, DType::kF32), astype(gradient, DType::kF32), slot.state, count);
+  wide.values = astype(wide.values, values.dtype());
+  return wide;
+}
+
 void Optimizer::step() {
   std::vector<Device> devices;
   {
@@ -56,7 +68,7 @@ void Optimizer::step() {
       if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
       const std::optional<Tensor> gradient = values.grad();
       if (!gradient) continue;
-      updates.emplace_back(&slot, update(values.inner(), *gradient, slot.state, slot.updates + 1));
+      updates.emplace_back(&slot, wide_update(values.inner(), *gradient, slot));
     }
     for (auto& [slot, update] : updates) {
       slot->parameter.set(update.values);

@@ -49,6 +49,9 @@ class Optimizer {
     State state;
     int64_t updates = 0;
   };
+  /// `update`, in f32 for parameters of f16 and bf16: their state is f32, only the values round.
+  Update wide_update(const Tensor& values, const Tensor& gradient, const Slot& slot);
+
   struct Number {
     const void* device;
     DType dtype;

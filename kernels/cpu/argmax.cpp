@@ -9,9 +9,9 @@ constexpr double kArgmaxNs = 1.5;
 template <typename T>
 int64_t argmax_of(const T* x, int64_t stride, int64_t count) {
   int64_t best = 0;
-  T largest = x[0];
+  auto largest = Element<T>::load(x[0]);
   for (int64_t i = 1; i < count && largest == largest; ++i) {
-    const T value = x[i * stride];
+    const auto value = Element<T>::load(x[i * stride]);
     if (value > largest || value != value) {
       largest = value;
       best = i;

@@ -64,7 +64,7 @@ dispatch::DeviceInfo CpuBackend::info() const {
 
 bool CpuBackend::supports(dispatch::OpCode code, DType dtype) const {
   const dispatch::OpInfo* info = dispatch::find_op(static_cast<uint64_t>(code));
-  return info != nullptr && is_supported(dtype) && dispatch::contains(info->dtypes, dtype);
+  return info != nullptr && dispatch::contains(info->dtypes, dtype);
 }
 
 absl::StatusOr<std::unique_ptr<dispatch::Plan>> CpuBackend::prepare(dispatch::GraphPtr graph,
@@ -77,11 +77,6 @@ dispatch::RunResult CpuBackend::run(dispatch::Plan& plan, const dispatch::RunReq
 }
 
 absl::StatusOr<dispatch::Buffer> CpuBackend::upload(dispatch::ValueId, dispatch::HostData data) {
-  if (!is_supported(data.spec.dtype)) {
-    return absl::UnimplementedError(str_cat(name_, ": has no tensors of ",
-                                            dtype_name(data.spec.dtype),
-                                            "; it computes in f32, i64 and bool"));
-  }
   const std::span<const std::byte> bytes = data.span();
   const bool is_bool = data.spec.dtype == DType::kBool;
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(int64_t) == 0;

@@ -61,11 +61,13 @@ void for_pixel_runs(const ConvGeometry& conv, int64_t begin, int64_t end, Visit&
 
 /// Unfolds `channels` input channels for pixels [begin, end): columns[(c, ky, kx), pixel]. `input`
 /// points at the first of these channels in image 0; rows of `columns` are `end - begin` apart.
-void unfold(const ConvGeometry& conv, const float* input, int64_t channels, int64_t begin,
-            int64_t end, float* columns);
+template <typename T>
+void unfold(const ConvGeometry& conv, const T* input, int64_t channels, int64_t begin, int64_t end,
+            T* columns);
 /// The transpose of `unfold`: adds columns into the input's gradient.
-void fold_add(const ConvGeometry& conv, const float* columns, int64_t channels, int64_t begin,
-              int64_t end, float* input);
+template <typename T>
+void fold_add(const ConvGeometry& conv, const T* columns, int64_t channels, int64_t begin,
+              int64_t end, T* input);
 
 /// Scratch bytes of a convolution or gradient, strided operands' copies aside.
 int64_t conv2d_scratch_bytes(dispatch::OpCode code, std::span<const Spec> inputs,

@@ -24,9 +24,9 @@ namespace {
 
 namespace kernels {
 
-#define UNARY(number, name, expression, dtypes, result, doc)                       \
-  absl::Status name(const KernelCall& call) {                                      \
-    return run_elementwise<name##_loop, dispatch::dtypes>(call, call.in(0).dtype); \
+#define UNARY(number, name, expression, dtypes, result, doc)                                     \
+  absl::Status name(const KernelCall& call) {                                                    \
+    return run_elementwise(call, element_loop<name##_loop, dispatch::dtypes>(call.in(0).dtype)); \
   }
 #include "dispatch/ops.def"
 #undef UNARY

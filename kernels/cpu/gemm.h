@@ -7,9 +7,10 @@
 
 namespace remora::cpu {
 
-/// A strided matrix operand.
+/// A strided matrix operand of float or double.
+template <typename T>
 struct Matrix {
-  const float* data;
+  const T* data;
   int64_t row_stride;
   int64_t column_stride;
 };
@@ -21,11 +22,13 @@ std::string blas_description();
 
 /// True if the BLAS can read the matrix in place: one stride is 1 and the other no less than the
 /// axis it steps over, as `rows` x `columns` demands.
-bool is_blas_layout(const Matrix& matrix, int64_t rows, int64_t columns);
+bool is_blas_layout(int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns);
 
 /// c = a * b, or c += a * b: [m, k] x [k, n] into rows `c_stride` apart. Operands are in BLAS
 /// layout; every size and stride is below 2^31. k = 0 gives zeros.
-void gemm(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, bool accumulate,
-          float* c, int64_t c_stride);
+void gemm(int64_t m, int64_t n, int64_t k, const Matrix<float>& a, const Matrix<float>& b,
+          bool accumulate, float* c, int64_t c_stride);
+void gemm(int64_t m, int64_t n, int64_t k, const Matrix<double>& a, const Matrix<double>& b,
+          bool accumulate, double* c, int64_t c_stride);
 
 }  // namespace remora::cpu

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "dispatch/str_cat.h"
-#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
 namespace {
@@ -81,7 +81,6 @@ void gather_all(const KernelCall& call, int64_t axis, IndexCheck& check) {
 template <typename T>
 void scatter_part(const TensorView& index, const TensorView& source, const TensorView& out,
                   int64_t axis_stride, IndexCheck& check) {
-  using Compute = typename Element<T>::Compute;
   const auto nest = broadcast_nest<3>(index.sizes, {&index, &source, &out});
   const auto& strides = nest.inner_strides();
   for_rows(nest, 0, nest.numel, [&](const auto& offsets, int64_t, int64_t count) {
@@ -90,7 +89,7 @@ void scatter_part(const TensorView& index, const TensorView& source, const Tenso
     T* target = out.as<T>() + offsets[2];
     for (int64_t i = 0; i < count; ++i) {
       T& sum = target[i * strides[2] + check(indexes[i * strides[0]]) * axis_stride];
-      sum = static_cast<T>(Compute(sum) + Compute(x[i * strides[1]]));
+      sum = Element<T>::store(Element<T>::load(sum) + Element<T>::load(x[i * strides[1]]));
     }
   });
 }
@@ -137,7 +136,7 @@ namespace kernels {
 absl::Status gather(const KernelCall& call) {
   const int64_t axis = call.attributes<dispatch::AxisAttrs>().axis;
   IndexCheck check(call.in(0).size(axis));
-  return with_type(call.in(0).dtype, [&]<typename T>() {
+  return with_bits(call.in(0).dtype, [&]<typename T>() {
     gather_all<T>(call, axis, check);
     return check.failed() ? index_error("gather", call.in(1), axis, call.in(0).size(axis))
                           : absl::OkStatus();
@@ -148,10 +147,15 @@ absl::Status scatter_add(const KernelCall& call) {
   const int64_t axis = call.attributes<dispatch::AxisAttrs>().axis;
   copy_strided(call, call.in(0), call.out());
   IndexCheck check(call.out().size(axis));
-  if (call.out().dtype == DType::kI64) {
-    scatter_all<int64_t>(call, axis, check);
-  } else {
+  if (call.out().dtype == DType::kF32) {
     scatter_all<float>(call, axis, check);
+  } else if (call.out().dtype == DType::kF64) {
+    scatter_all<double>(call, axis, check);
+  } else {
+    (void)with_bits(call.out().dtype, [&]<typename T>() {
+      scatter_all<T>(call, axis, check);
+      return absl::OkStatus();
+    });
   }
   return check.failed() ? index_error("scatter_add", call.in(1), axis, call.out().size(axis))
                         : absl::OkStatus();

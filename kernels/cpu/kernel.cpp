@@ -2,6 +2,7 @@
 
 #include "dispatch/error.h"
 #include "kernels/cpu/conv2d.h"
+#include "kernels/cpu/in_f32.h"
 #include "kernels/cpu/limits.h"
 #include "kernels/cpu/reduce.h"
 
@@ -61,12 +62,15 @@ Kernel find_kernel(dispatch::OpCode code) {
   return nullptr;
 }
 
-bool is_supported(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kI64 || dtype == DType::kBool;
-}
-
 int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs,
                       std::span<const Spec> outputs, const dispatch::Attrs& attrs, int threads) {
+  if (computes_in_f32(info, dispatch::op_dtype(info, inputs, outputs))) {
+    absl::InlinedVector<Spec, 4> wide_inputs, wide_outputs;
+    for (const Spec& spec : inputs) wide_inputs.push_back(in_f32(spec));
+    for (const Spec& spec : outputs) wide_outputs.push_back(in_f32(spec));
+    return in_f32_scratch_bytes(inputs, outputs) +
+           scratch_bytes(info, wide_inputs, wide_outputs, attrs, threads);
+  }
   switch (info.code) {
     case dispatch::OpCode::sum:
     case dispatch::OpCode::amax:
@@ -80,7 +84,8 @@ int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs
   }
 }
 
-bool packs_operands(const dispatch::OpInfo& info) {
+bool packs_operands(const dispatch::OpInfo& info, DType dtype) {
+  if (computes_in_f32(info, dtype)) return false;  // its copies are f32 and counted already
   switch (info.kind) {
     case dispatch::OpKind::kReduction:
     case dispatch::OpKind::kContraction:

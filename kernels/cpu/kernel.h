@@ -105,13 +105,10 @@ namespace kernels {
 /// The kernel of a catalogue row.
 Kernel find_kernel(dispatch::OpCode code);
 
-/// True for the element types this backend computes in.
-bool is_supported(DType dtype);
-
 /// What a kernel may take from the pool while it runs, beside copies of strided operands.
 int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs,
                       std::span<const Spec> outputs, const dispatch::Attrs& attrs, int threads);
-/// True if the op's kernel copies operands that are not row-major.
-bool packs_operands(const dispatch::OpInfo& info);
+/// True if the op's kernel on this element type copies operands that are not row-major.
+bool packs_operands(const dispatch::OpInfo& info, DType dtype);
 
 }  // namespace remora::cpu

@@ -29,6 +29,10 @@ inline constexpr int64_t kParallelCostNs = 25'000;
 /// Elements of one block of an elementwise op, a copy or a draw.
 inline constexpr int64_t kElementBlock = int64_t{1} << 15;
 
+/// Elements of one row that is staged for a loop: strided ones as neighbours, 16-bit floats as f32.
+/// Three such rows of 8 bytes an element stay in the first-level cache.
+inline constexpr int64_t kRowElements = 1024;
+
 /// Reduced elements of one chunk where the innermost axis is reduced, and where it is kept. Partial
 /// results of chunks are combined in order.
 inline constexpr int64_t kReduceChunk = int64_t{1} << 14;

@@ -32,9 +32,11 @@ struct Operand {
   Dims strides;
   Packed packed;
 
-  Matrix matrix(int64_t offset) const {
-    const size_t rank = strides.size();
-    return {view.as<const float>() + offset, strides[rank - 2], strides[rank - 1]};
+  int64_t row_stride() const { return strides[strides.size() - 2]; }
+  int64_t column_stride() const { return strides[strides.size() - 1]; }
+  template <typename T>
+  Matrix<T> matrix(int64_t offset) const {
+    return {view.as<const T>() + offset, row_stride(), column_stride()};
   }
 };
 
@@ -45,10 +47,13 @@ absl::StatusOr<Operand> blas_operand(const KernelCall& call, const TensorView& v
   Operand operand{view, Dims(view.strides.begin(), view.strides.end()), {}};
   const int64_t rows = view.size(view.rank() - 2);
   const int64_t columns = view.size(view.rank() - 1);
-  const Matrix matrix = operand.matrix(0);
-  const bool fits = matrix.row_stride <= kMaxBlasExtent && matrix.column_stride <= kMaxBlasExtent;
-  const bool in_rows = columns == 1 || matrix.column_stride == 1;
-  if (fits && is_blas_layout(matrix, rows, columns) && (in_rows || !row_major)) return operand;
+  const int64_t row_stride = operand.row_stride();
+  const int64_t column_stride = operand.column_stride();
+  const bool fits = row_stride <= kMaxBlasExtent && column_stride <= kMaxBlasExtent;
+  const bool in_rows = columns == 1 || column_stride == 1;
+  if (fits && is_blas_layout(row_stride, column_stride, rows, columns) && (in_rows || !row_major)) {
+    return operand;
+  }
   REMORA_ASSIGN_OR_RETURN(operand.packed, Packed::of(call, view));
   operand.strides = contiguous_strides(Shape(view.sizes));
   operand.view.data = const_cast<std::byte*>(operand.packed.data());
@@ -66,6 +71,7 @@ LoopNest<2> batch_nest(const TensorView& out, const Dims& a_strides, const Dims&
   return batch;
 }
 
+template <typename T>
 absl::Status matmul_float(const KernelCall& call, int64_t m, int64_t n, int64_t k) {
   if (k > kMaxBlasExtent || n > kMaxBlasExtent) {
     return absl::InvalidArgumentError(str_cat("matmul: axes of ", k, " and ", n,
@@ -77,7 +83,7 @@ absl::Status matmul_float(const KernelCall& call, int64_t m, int64_t n, int64_t 
   REMORA_ASSIGN_OR_RETURN(const Operand a, blas_operand(call, call.in(0), small));
   REMORA_ASSIGN_OR_RETURN(const Operand b, blas_operand(call, call.in(1), small));
   const LoopNest<2> batch = batch_nest(call.out(), a.strides, b.strides);
-  auto* out = call.out().as<float>();
+  auto* out = call.out().as<T>();
 
   const int64_t tiles = rows.count * columns.count;
   const int64_t units = batch.numel * tiles;
@@ -94,8 +100,8 @@ absl::Status matmul_float(const KernelCall& call, int64_t m, int64_t n, int64_t 
       const int64_t row = rows.begin(unit % tiles / columns.count);
       const int64_t column = columns.begin(unit % tiles % columns.count);
       const auto offsets = offsets_at(batch, index);
-      Matrix left = a.matrix(offsets[0]);
-      Matrix right = b.matrix(offsets[1]);
+      Matrix<T> left = a.matrix<T>(offsets[0]);
+      Matrix<T> right = b.matrix<T>(offsets[1]);
       left.data += row * left.row_stride;
       right.data += column * right.column_stride;
       gemm(rows.size(unit % tiles / columns.count), columns.size(unit % tiles % columns.count), k,
@@ -106,6 +112,7 @@ absl::Status matmul_float(const KernelCall& call, int64_t m, int64_t n, int64_t 
 }
 
 /// Row by row; products and sums wrap.
+template <typename T>
 absl::Status matmul_integer(const KernelCall& call, int64_t m, int64_t n, int64_t k) {
   const TensorView& a = call.in(0);
   const TensorView& b = call.in(1);
@@ -117,14 +124,18 @@ absl::Status matmul_integer(const KernelCall& call, int64_t m, int64_t n, int64_
       static_cast<double>(call.out().numel()) * static_cast<double>(k) * kNsPerIntegerMultiply;
   call.parallel_for(batch.numel * m, cost, [&](int64_t row, int) {
     const auto offsets = offsets_at(batch, row / m);
-    const auto* left = a.as<const uint64_t>() + offsets[0] + row % m * a.stride(last - 1);
-    const auto* right = b.as<const uint64_t>() + offsets[1];
-    auto* out = call.out().as<uint64_t>() + row * n;
+    const auto* left = a.as<const T>() + offsets[0] + row % m * a.stride(last - 1);
+    const auto* right = b.as<const T>() + offsets[1];
+    auto* out = call.out().as<T>() + row * n;
     std::fill_n(out, n, 0);
     for (int64_t i = 0; i < k; ++i) {
-      const uint64_t factor = left[i * a.stride(last)];
-      const uint64_t* right_row = right + i * b.stride(last - 1);
-      for (int64_t j = 0; j < n; ++j) out[j] += factor * right_row[j * b.stride(last)];
+      using Type = Element<T>;
+      const auto factor = Type::load(left[i * a.stride(last)]);
+      const T* right_row = right + i * b.stride(last - 1);
+      for (int64_t j = 0; j < n; ++j) {
+        out[j] =
+            Type::store(Type::load(out[j]) + factor * Type::load(right_row[j * b.stride(last)]));
+      }
     }
   });
   return absl::OkStatus();
@@ -141,7 +152,9 @@ absl::Status matmul(const KernelCall& call) {
   const int64_t m = a.size(a.rank() - 2);
   const int64_t k = a.size(a.rank() - 1);
   const int64_t n = b.size(b.rank() - 1);
-  return a.dtype == DType::kI64 ? matmul_integer(call, m, n, k) : matmul_float(call, m, n, k);
+  if (a.dtype == DType::kF32) return matmul_float<float>(call, m, n, k);
+  if (a.dtype == DType::kF64) return matmul_float<double>(call, m, n, k);
+  return with_bits(a.dtype, [&]<typename T>() { return matmul_integer<T>(call, m, n, k); });
 }
 
 }  // namespace kernels

@@ -4,6 +4,7 @@
 
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "kernels/cpu/in_f32.h"
 #include "kernels/cpu/views.h"
 
 namespace remora::cpu {
@@ -29,13 +30,6 @@ std::span<const Spec> output_specs(const dispatch::Graph& graph, const GraphOp& 
   return std::span(graph.outputs).subspan(op.first_output, static_cast<size_t>(op.info->outputs));
 }
 
-absl::Status check_dtype(const GraphOp& op, const Spec& spec) {
-  if (is_supported(spec.dtype)) return absl::OkStatus();
-  return absl::UnimplementedError(str_cat(op.info->name, ": the cpu backend has no kernels for ",
-                                          dtype_name(spec.dtype),
-                                          "; it computes in f32, i64 and bool"));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuPlan>> CpuPlan::prepare(dispatch::GraphPtr graph,
@@ -58,13 +52,12 @@ absl::Status CpuPlan::add_steps() {
   for (const GraphOp& op : graph_->ops) {
     const auto inputs = input_specs(*graph_, op);
     const auto outputs = output_specs(*graph_, op);
-    for (const Spec& spec : inputs) REMORA_RETURN_IF_ERROR(check_dtype(op, spec));
-    for (const Spec& spec : outputs) REMORA_RETURN_IF_ERROR(check_dtype(op, spec));
     if (const auto* slice = std::get_if<dispatch::SliceAttrs>(&op.attrs)) {
       REMORA_RETURN_IF_ERROR(check_slice_fits(op.info->name, *slice, inputs[0].shape));
     }
     Step step;
     step.kernel = find_kernel(op.info->code);
+    step.in_f32 = computes_in_f32(*op.info, dispatch::op_dtype(*op.info, inputs, outputs));
     step.op = &op;
     step.attrs = op.attrs;
     step.is_view = is_view_op(*op.info, inputs, outputs);
@@ -136,9 +129,10 @@ void CpuPlan::plan_lifetimes(int threads) {
 int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contiguous,
                                int threads) const {
   const auto inputs = input_specs(*graph_, *step.op);
-  int64_t bytes =
-      scratch_bytes(*step.op->info, inputs, output_specs(*graph_, *step.op), step.attrs, threads);
-  if (!packs_operands(*step.op->info)) return bytes;
+  const auto outputs = output_specs(*graph_, *step.op);
+  const dispatch::OpInfo& info = *step.op->info;
+  int64_t bytes = scratch_bytes(info, inputs, outputs, step.attrs, threads);
+  if (!packs_operands(info, dispatch::op_dtype(info, inputs, outputs))) return bytes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Position position = step.op->inputs[i];
     if (!position.is_external() && !contiguous[position.index()]) bytes += inputs[i].byte_size();
@@ -212,7 +206,8 @@ absl::Status CpuPlan::run_kernel(Step& step, const std::shared_ptr<DeviceMemory>
     value.strides = output_strides_[output];
     output_views_.push_back({value.data, spec.dtype, spec.shape.sizes(), output_strides_[output]});
   }
-  return step.kernel(KernelCall{input_views_, output_views_, step.attrs, threads, memory->pool});
+  const KernelCall call{input_views_, output_views_, step.attrs, threads, memory->pool};
+  return step.in_f32 ? run_in_f32(call, step.kernel) : step.kernel(call);
 }
 
 dispatch::RunResult CpuPlan::run(const std::shared_ptr<DeviceMemory>& memory, ThreadPool& threads,

@@ -17,8 +17,7 @@ class CpuPlan : public dispatch::Plan {
   /// Use `prepare`: it adds the steps.
   CpuPlan(dispatch::GraphPtr graph, const dispatch::LiveSet& live)
       : graph_(std::move(graph)), live_(live) {}
-  /// UNIMPLEMENTED for an element type without kernels. `threads` is the pool's: scratch memory
-  /// depends on it.
+  /// `threads` is the pool's: scratch memory depends on it.
   static absl::StatusOr<std::unique_ptr<CpuPlan>> prepare(dispatch::GraphPtr graph,
                                                           const dispatch::LiveSet& live,
                                                           int threads);
@@ -30,6 +29,7 @@ class CpuPlan : public dispatch::Plan {
  private:
   struct Step {
     Kernel kernel = nullptr;
+    bool in_f32 = false;  // see in_f32.h
     const dispatch::GraphOp* op = nullptr;
     dispatch::Attrs attrs;  // the run's params are patched in
     bool is_view = false;

@@ -93,10 +93,12 @@ absl::Status max_pool2d(const KernelCall& call) {
   };
   auto packed = Packed::of(call, in);
   if (!packed.ok()) return packed.status();
-  if (in.dtype == DType::kI64) {
-    return pool(call, packed->as<int64_t>(), axis_window(0), axis_window(1));
-  }
-  return pool(call, packed->as<float>(), axis_window(0), axis_window(1));
+  return with_type(in.dtype, [&]<typename T>() {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      return pool(call, packed->as<T>(), axis_window(0), axis_window(1));
+    }
+    return absl::UnimplementedError("max_pool2d: takes numbers");
+  });
 }
 
 }  // namespace kernels

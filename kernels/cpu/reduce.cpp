@@ -1,9 +1,10 @@
 #include "kernels/cpu/reduce.h"
 
+#include <cmath>
 #include <limits>
 
 #include "dispatch/error.h"
-#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
 namespace {
@@ -11,34 +12,70 @@ namespace {
 constexpr double kReduceNs = 0.4;
 constexpr int64_t kLanes = 8;
 
+/// f32 and what is computed in it, in f64.
+template <typename T>
 struct SumFloat {
-  using Stored = float;
+  using Stored = T;
   using Accumulator = double;
   static constexpr double kIdentity = 0.0;
-  static double load(float x) { return static_cast<double>(x); }
+  static double load(T x) { return static_cast<double>(Element<T>::load(x)); }
   static double combine(double a, double b) { return a + b; }
-  static float finish(double a) { return static_cast<float>(a); }
+  static T finish(double a) {
+    if constexpr (std::is_same_v<T, F16>) return {f64_to_f16(a)};
+    if constexpr (std::is_same_v<T, BF16>) return {f64_to_bf16(a)};
+    if constexpr (std::is_same_v<T, float>) return static_cast<float>(a);
+  }
 };
 
+/// f64 with the rounding errors kept beside the sum (Knuth's exact addition).
+struct SumDouble {
+  struct Accumulator {
+    double sum, error;
+  };
+  using Stored = double;
+  static constexpr Accumulator kIdentity = {0.0, 0.0};
+  static Accumulator load(double x) { return {x, 0.0}; }
+  static Accumulator combine(Accumulator a, Accumulator b) {
+    const double sum = a.sum + b.sum;
+    const double part = sum - a.sum;
+    const double error = (a.sum - (sum - part)) + (b.sum - part);
+    return {sum, a.error + b.error + error};
+  }
+  /// The errors of an infinite sum are NaN and mean nothing.
+  static double finish(Accumulator a) { return std::isfinite(a.sum) ? a.sum + a.error : a.sum; }
+};
+
+/// Of an unsigned type of the element's size: sums that wrap are the same for both signs.
+template <typename T>
 struct SumInteger {
-  using Stored = int64_t;
-  using Accumulator = uint64_t;  // wraps
+  using Stored = T;
+  using Accumulator = uint64_t;
   static constexpr uint64_t kIdentity = 0;
-  static uint64_t load(int64_t x) { return static_cast<uint64_t>(x); }
+  static uint64_t load(T x) { return x; }
   static uint64_t combine(uint64_t a, uint64_t b) { return a + b; }
-  static int64_t finish(uint64_t a) { return static_cast<int64_t>(a); }
+  static T finish(uint64_t a) { return static_cast<T>(a); }
 };
 
 template <typename T>
 struct Maximum {
   using Stored = T;
-  using Accumulator = T;
-  static constexpr T kIdentity = std::numeric_limits<T>::has_infinity
-                                     ? -std::numeric_limits<T>::infinity()
-                                     : std::numeric_limits<T>::lowest();
-  static T load(T x) { return x; }
-  static T combine(T a, T b) { return r_max(a, b); }
-  static T finish(T a) { return a; }
+  using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  static constexpr Accumulator kIdentity = std::numeric_limits<Accumulator>::has_infinity
+                                               ? -std::numeric_limits<Accumulator>::infinity()
+                                               : std::numeric_limits<Accumulator>::lowest();
+  static Accumulator load(T x) {
+    if constexpr (std::is_arithmetic_v<T>)
+      return x;
+    else
+      return Element<T>::load(x);
+  }
+  static Accumulator combine(Accumulator a, Accumulator b) { return r_max(a, b); }
+  static T finish(Accumulator a) {
+    if constexpr (std::is_arithmetic_v<T>)
+      return a;
+    else
+      return Element<T>::store(a);
+  }
 };
 
 /// A reduction seen as loops: over the outputs and over the reduced elements of one output.
@@ -207,17 +244,36 @@ int64_t reduce_scratch_bytes(int64_t input_elements, int64_t output_elements) {
   const int64_t reduced = input_elements / output_elements;
   if (reduced <= kReduceRows) return 0;
   return output_elements * ((reduced + kReduceRows - 1) / kReduceRows) *
-         static_cast<int64_t>(sizeof(double));
+         static_cast<int64_t>(sizeof(SumDouble::Accumulator));
 }
 
 namespace kernels {
 
 absl::Status sum(const KernelCall& call) {
-  return call.in(0).dtype == DType::kI64 ? reduce<SumInteger>(call) : reduce<SumFloat>(call);
+  const DType dtype = call.in(0).dtype;
+  switch (dtype) {
+    case DType::kF32:
+      return reduce<SumFloat<float>>(call);
+    case DType::kF16:
+      return reduce<SumFloat<F16>>(call);
+    case DType::kBF16:
+      return reduce<SumFloat<BF16>>(call);
+    case DType::kF64:
+      return reduce<SumDouble>(call);
+    default:
+      return with_bits(dtype, [&]<typename T>() { return reduce<SumInteger<T>>(call); });
+  }
 }
 
 absl::Status amax(const KernelCall& call) {
-  return with_type(call.in(0).dtype, [&]<typename T>() { return reduce<Maximum<T>>(call); });
+  // A bool is a byte of 0 or 1.
+  const DType dtype = call.in(0).dtype == DType::kBool ? DType::kU8 : call.in(0).dtype;
+  return with_type(dtype, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, bool>)
+      return absl::OkStatus();
+    else
+      return reduce<Maximum<T>>(call);
+  });
 }
 
 }  // namespace kernels

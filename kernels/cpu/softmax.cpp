@@ -1,5 +1,5 @@
 #include "dispatch/error.h"
-#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
 namespace {
@@ -9,7 +9,8 @@ constexpr int64_t kLanes = 8;
 constexpr int64_t kColumns = 64;
 
 /// Sum in f64 over eight accumulators, then their tree.
-double sum_row(const float* x, int64_t count) {
+template <typename T>
+double sum_row(const T* x, int64_t count) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -23,8 +24,9 @@ double sum_row(const float* x, int64_t count) {
 }
 
 /// Eight running maxima; NaN propagates.
-float max_row(const float* x, int64_t count) {
-  float lanes[kLanes];
+template <typename T>
+T max_row(const T* x, int64_t count) {
+  T lanes[kLanes];
   std::fill_n(lanes, kLanes, x[0]);
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -35,17 +37,19 @@ float max_row(const float* x, int64_t count) {
   return lanes[0];
 }
 
-void softmax_row(const float* __restrict x, float* __restrict out, int64_t count) {
-  const float maximum = max_row(x, count);
+template <typename T>
+void softmax_row(const T* __restrict x, T* __restrict out, int64_t count) {
+  const T maximum = max_row(x, count);
   for (int64_t i = 0; i < count; ++i) out[i] = r_exp(x[i] - maximum);
-  const auto sum = static_cast<float>(sum_row(out, count));
+  const auto sum = static_cast<T>(sum_row(out, count));
   for (int64_t i = 0; i < count; ++i) out[i] /= sum;
 }
 
 /// `width` <= kColumns neighbouring columns of a [count, stride] plane.
-void softmax_columns(const float* __restrict x, float* __restrict out, int64_t count,
-                     int64_t stride, int64_t width) {
-  float maximum[kColumns];
+template <typename T>
+void softmax_columns(const T* __restrict x, T* __restrict out, int64_t count, int64_t stride,
+                     int64_t width) {
+  T maximum[kColumns];
   double sum[kColumns] = {};
   std::copy_n(x, width, maximum);
   for (int64_t i = 1; i < count; ++i) {
@@ -53,21 +57,18 @@ void softmax_columns(const float* __restrict x, float* __restrict out, int64_t c
   }
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t j = 0; j < width; ++j) {
-      const float value = r_exp(x[i * stride + j] - maximum[j]);
+      const T value = r_exp(x[i * stride + j] - maximum[j]);
       out[i * stride + j] = value;
       sum[j] += static_cast<double>(value);
     }
   }
   for (int64_t i = 0; i < count; ++i) {
-    for (int64_t j = 0; j < width; ++j) out[i * stride + j] /= static_cast<float>(sum[j]);
+    for (int64_t j = 0; j < width; ++j) out[i * stride + j] /= static_cast<T>(sum[j]);
   }
 }
 
-}  // namespace
-
-namespace kernels {
-
-absl::Status softmax(const KernelCall& call) {
+template <typename T>
+absl::Status softmax_of(const KernelCall& call) {
   const TensorView& in = call.in(0);
   const int64_t numel = in.numel();
   if (numel == 0) return absl::OkStatus();
@@ -77,8 +78,8 @@ absl::Status softmax(const KernelCall& call) {
   for (int64_t i = axis + 1; i < in.rank(); ++i) inner *= in.size(i);
 
   REMORA_ASSIGN_OR_RETURN(const Packed packed, Packed::of(call, in));
-  const auto* x = packed.as<float>();
-  auto* out = call.out().as<float>();
+  const auto* x = packed.as<T>();
+  auto* out = call.out().as<T>();
   // A unit is one row, or one tile of columns of one plane.
   const int64_t width = std::min(inner, kColumns);
   const int64_t tiles = (inner + width - 1) / width;
@@ -98,6 +99,14 @@ absl::Status softmax(const KernelCall& call) {
     }
   });
   return absl::OkStatus();
+}
+
+}  // namespace
+
+namespace kernels {
+
+absl::Status softmax(const KernelCall& call) {
+  return call.out().dtype == DType::kF64 ? softmax_of<double>(call) : softmax_of<float>(call);
 }
 
 }  // namespace kernels

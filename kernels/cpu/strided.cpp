@@ -35,10 +35,10 @@ void copy_range(const LoopNest<2>& nest, const TensorView& source, const TensorV
   });
 }
 
-/// Dispatches on the element type.
+/// Dispatches on the element size.
 void copy_any(const LoopNest<2>& nest, const TensorView& source, const TensorView& target,
               int64_t begin, int64_t end) {
-  (void)with_type(source.dtype, [&]<typename T>() {
+  (void)with_bits(source.dtype, [&]<typename T>() {
     copy_range<T>(nest, source, target, begin, end);
     return absl::OkStatus();
   });

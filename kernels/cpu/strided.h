@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/cpu/element.h"
 #include "kernels/cpu/kernel.h"
 #include "kernels/cpu/limits.h"
 
@@ -146,21 +147,5 @@ class Packed {
   const std::byte* data_ = nullptr;
   Scratch copy_;
 };
-
-/// Runs `run.template operator()<T>()` for the C++ type of a supported element type: float,
-/// int64_t, uint8_t.
-template <typename Run>
-absl::Status with_type(DType dtype, Run&& run) {
-  switch (dtype) {
-    case DType::kF32:
-      return run.template operator()<float>();
-    case DType::kI64:
-      return run.template operator()<int64_t>();
-    case DType::kBool:
-      return run.template operator()<uint8_t>();
-    default:
-      return absl::UnimplementedError("cpu: this element type has no kernels");
-  }
-}
 
 }  // namespace remora::cpu

@@ -51,14 +51,14 @@ void for_taps(const ConvGeometry& conv, int64_t begin, int64_t end, Rows&& rows)
 }
 
 /// Copies a short run; blocks of fixed size are single vector moves, the last one overlaps.
-void copy_run(const float* __restrict source, float* __restrict target, int64_t count) {
+template <typename T>
+void copy_run(const T* __restrict source, T* __restrict target, int64_t count) {
   if (count >= 8) {
-    for (int64_t i = 0; i + 8 <= count; i += 8)
-      std::memcpy(target + i, source + i, 8 * sizeof(float));
-    std::memcpy(target + count - 8, source + count - 8, 8 * sizeof(float));
+    for (int64_t i = 0; i + 8 <= count; i += 8) std::memcpy(target + i, source + i, 8 * sizeof(T));
+    std::memcpy(target + count - 8, source + count - 8, 8 * sizeof(T));
   } else if (count >= 4) {
-    std::memcpy(target, source, 4 * sizeof(float));
-    std::memcpy(target + count - 4, source + count - 4, 4 * sizeof(float));
+    std::memcpy(target, source, 4 * sizeof(T));
+    std::memcpy(target + count - 4, source + count - 4, 4 * sizeof(T));
   } else {
     for (int64_t i = 0; i < count; ++i) target[i] = source[i];
   }
@@ -66,39 +66,41 @@ void copy_run(const float* __restrict source, float* __restrict target, int64_t 
 
 }  // namespace
 
-void unfold(const ConvGeometry& conv, const float* input, int64_t channels, int64_t begin,
-            int64_t end, float* columns) {
+template <typename T>
+void unfold(const ConvGeometry& conv, const T* input, int64_t channels, int64_t begin, int64_t end,
+            T* columns) {
   const int64_t width = end - begin;
   const int64_t stride = conv.w.stride;
   for_taps(conv, begin, end, [&](int64_t tap, const std::vector<TapRun>& runs, bool gaps) {
     for (int64_t channel = 0; channel < channels; ++channel) {
-      const float* plane = input + channel * conv.plane_in();
-      float* row = columns + (channel * conv.taps() + tap) * width;
-      if (gaps) std::fill_n(row, width, 0.0f);
+      const T* plane = input + channel * conv.plane_in();
+      T* row = columns + (channel * conv.taps() + tap) * width;
+      if (gaps) std::fill_n(row, width, T{0});
       if (stride == 1) {
         for (const TapRun& run : runs)
           copy_run(plane + run.source, row + run.begin, run.end - run.begin);
         continue;
       }
       for (const TapRun& run : runs) {
-        const float* source = plane + run.source;
+        const T* source = plane + run.source;
         for (int64_t i = run.begin; i < run.end; ++i, source += stride) row[i] = *source;
       }
     }
   });
 }
 
-void fold_add(const ConvGeometry& conv, const float* columns, int64_t channels, int64_t begin,
-              int64_t end, float* input) {
+template <typename T>
+void fold_add(const ConvGeometry& conv, const T* columns, int64_t channels, int64_t begin,
+              int64_t end, T* input) {
   const int64_t width = end - begin;
   const int64_t stride = conv.w.stride;
   for_taps(conv, begin, end, [&](int64_t tap, const std::vector<TapRun>& runs, bool) {
     for (int64_t channel = 0; channel < channels; ++channel) {
-      float* plane = input + channel * conv.plane_in();
-      const float* row = columns + (channel * conv.taps() + tap) * width;
+      T* plane = input + channel * conv.plane_in();
+      const T* row = columns + (channel * conv.taps() + tap) * width;
       for (const TapRun& run : runs) {
-        float* __restrict target = plane + run.source;
-        const float* __restrict source = row + run.begin;
+        T* __restrict target = plane + run.source;
+        const T* __restrict source = row + run.begin;
         const int64_t count = run.end - run.begin;
         if (stride == 1) {
           for (int64_t i = 0; i < count; ++i) target[i] += source[i];
@@ -109,5 +111,10 @@ void fold_add(const ConvGeometry& conv, const float* columns, int64_t channels, 
     }
   });
 }
+
+template void unfold(const ConvGeometry&, const float*, int64_t, int64_t, int64_t, float*);
+template void unfold(const ConvGeometry&, const double*, int64_t, int64_t, int64_t, double*);
+template void fold_add(const ConvGeometry&, const float*, int64_t, int64_t, int64_t, float*);
+template void fold_add(const ConvGeometry&, const double*, int64_t, int64_t, int64_t, double*);
 
 }  // namespace remora::cpu

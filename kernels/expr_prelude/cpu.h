@@ -1,38 +1,49 @@
 // The functions that the catalogue's elementwise expressions call, for C++. The f32 functions made
 // of polynomials are written with explicit fma, so every language with an exact fma gives the same
 // bits; they have no branches, so that compilers vectorise them. What is computed in double and
-// rounded once is correctly rounded but for rare ties. Integers are `Wrapping`, whose arithmetic
-// wraps.
+// rounded once is correctly rounded but for rare ties. f64 calls the C library. Integers are
+// `Wrapping`, whose arithmetic wraps; booleans are 0 or 1 in a uint8_t.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace remora::cpu {
 
-/// A 64-bit integer whose arithmetic wraps.
+/// An integer of type T whose arithmetic wraps to T, without the promotion to int of C++.
+template <typename T>
 class Wrapping {
  public:
-  constexpr explicit Wrapping(int64_t value) : value_(value) {}
-  constexpr explicit operator int64_t() const { return value_; }
+  constexpr explicit Wrapping(int64_t value) : value_(static_cast<T>(value)) {}
+  constexpr explicit operator T() const { return value_; }
 
-  constexpr Wrapping operator-() const { return from(0 - bits()); }
+  constexpr Wrapping operator-() const { return from(0u - bits()); }
   constexpr Wrapping operator+(Wrapping y) const { return from(bits() + y.bits()); }
   constexpr Wrapping operator-(Wrapping y) const { return from(bits() - y.bits()); }
   constexpr Wrapping operator*(Wrapping y) const { return from(bits() * y.bits()); }
   constexpr auto operator<=>(const Wrapping&) const = default;
 
  private:
-  static constexpr Wrapping from(uint64_t bits) { return Wrapping(static_cast<int64_t>(bits)); }
-  constexpr uint64_t bits() const { return static_cast<uint64_t>(value_); }
-  int64_t value_;
+  // At least as wide as unsigned: two u16 multiplied as int would overflow.
+  using Bits = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+  static constexpr Wrapping from(Bits bits) {
+    Wrapping result(0);
+    result.value_ = static_cast<T>(bits);
+    return result;
+  }
+  constexpr Bits bits() const { return static_cast<Bits>(value_); }
+  T value_;
 };
 
 inline float r_abs(float x) { return std::fabs(x); }
 inline double r_abs(double x) { return std::fabs(x); }
-inline Wrapping r_abs(Wrapping x) { return x < Wrapping(0) ? -x : x; }
+template <typename T>
+inline Wrapping<T> r_abs(Wrapping<T> x) {
+  return x < Wrapping<T>(0) ? -x : x;
+}
 
 inline float r_sqrt(float x) { return std::sqrt(x); }
 inline double r_sqrt(double x) { return std::sqrt(x); }
@@ -160,6 +171,17 @@ inline double r_expm1(double x) { return std::expm1(x); }
 
 inline float r_fmod(float x, float y) { return std::fmod(x, y); }
 inline double r_fmod(double x, double y) { return std::fmod(x, y); }
+/// Of integers, a divisor of 0 gives 0 here and the kernel reports it; -1 is kept from the
+/// processor, which traps where the quotient overflows.
+template <typename T>
+inline Wrapping<T> r_fmod(Wrapping<T> x, Wrapping<T> y) {
+  const auto divisor = static_cast<T>(y);
+  if (divisor == 0 || (std::is_signed_v<T> && divisor == static_cast<T>(-1))) {
+    return Wrapping<T>(0);
+  }
+  return Wrapping<T>(static_cast<int64_t>(static_cast<T>(x) % divisor));
+}
+
 /// As in Python: the sign of y, a remainder of 0 included.
 template <typename T>
 inline T r_remainder(T x, T y) {
@@ -167,21 +189,53 @@ inline T r_remainder(T x, T y) {
   if (rest == T(0)) return std::copysign(rest, y);
   return (rest < T(0)) != (y < T(0)) ? rest + y : rest;
 }
+template <typename T>
+inline Wrapping<T> r_remainder(Wrapping<T> x, Wrapping<T> y) {
+  constexpr Wrapping<T> kZero(0);
+  const Wrapping<T> rest = r_fmod(x, y);
+  return rest != kZero && (rest < kZero) != (y < kZero) ? rest + y : rest;
+}
+
+/// The largest integer not above x / y. From the exact remainder: x / y itself may round up to an
+/// integer that is above the quotient. By 0: x / 0.
+template <typename T>
+inline T r_floor_divide(T x, T y) {
+  if (y == T(0)) return x / y;
+  const T rest = r_fmod(x, y);
+  const T exact = (x - rest) / y;
+  const T quotient = rest != T(0) && (rest < T(0)) != (y < T(0)) ? exact - T(1) : exact;
+  if (quotient == T(0)) return std::copysign(T(0), x / y);
+  const T below = r_floor(quotient);
+  return quotient - below > T(0.5) ? below + T(1) : below;
+}
+template <typename T>
+inline Wrapping<T> r_floor_divide(Wrapping<T> x, Wrapping<T> y) {
+  constexpr Wrapping<T> kZero(0);
+  const auto divisor = static_cast<T>(y);
+  if (divisor == 0) return kZero;
+  if (std::is_signed_v<T> && divisor == static_cast<T>(-1)) return -x;
+  const Wrapping<T> quotient(static_cast<int64_t>(static_cast<T>(x) / divisor));
+  const Wrapping<T> rest = r_fmod(x, y);
+  return rest != kZero && (rest < kZero) != (y < kZero) ? quotient - Wrapping<T>(1) : quotient;
+}
 
 inline float r_pow(float x, float y) {
   return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));
 }
 inline double r_pow(double x, double y) { return std::pow(x, y); }
 /// A negative exponent gives the exact power truncated to an integer: 0 but for bases 1 and -1.
-inline Wrapping r_pow(Wrapping x, Wrapping y) {
-  auto exponent = static_cast<int64_t>(y);
-  if (exponent < 0) {
-    if (x == Wrapping(1)) return x;
-    if (x == Wrapping(-1)) return exponent % 2 == 0 ? Wrapping(1) : x;
-    return Wrapping(0);
+template <typename T>
+inline Wrapping<T> r_pow(Wrapping<T> x, Wrapping<T> y) {
+  using Bits = std::make_unsigned_t<T>;
+  constexpr Wrapping<T> kOne(1);
+  if (y < Wrapping<T>(0)) {
+    if (x == kOne) return x;
+    if (x == -kOne) return static_cast<T>(y) % 2 == 0 ? kOne : x;
+    return Wrapping<T>(0);
   }
-  Wrapping result(1);
-  for (Wrapping base = x; exponent != 0; exponent >>= 1) {
+  Wrapping<T> result(1);
+  Wrapping<T> base = x;
+  for (auto exponent = static_cast<Bits>(static_cast<T>(y)); exponent != 0; exponent >>= 1) {
     if ((exponent & 1) != 0) result = result * base;
     base = base * base;
   }

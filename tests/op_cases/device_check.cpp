@@ -160,7 +160,7 @@ std::vector<Outcome> test_all(const Options& options) {
 
 std::string reference_difference(const Device& device, const OpCase& op_case) {
   const reference::Arrays inputs = op_case.make_inputs();
-  const Tolerance tolerance = tolerance_of(op_case.info());
+  const Tolerance tolerance = tolerance_of(op_case.info(), op_case.dtype());
   const reference::Arrays expected = reference::evaluate(op_case.op, inputs, op_case.attrs);
   const reference::Arrays magnitudes =
       tolerance.relative == 0.0 ? expected

@@ -15,6 +15,10 @@ bool takes(const std::string& op, dispatch::DTypeSet set) {
   return info != nullptr && (info->dtypes & set) != 0;
 }
 
+bool divides(std::string_view op) {
+  return op == "fmod" || op == "remainder" || op == "floor_divide";
+}
+
 /// `low` and `high` bound the floats where the function is defined and its gradient is moderate.
 void unary(OpCases& cases, const std::string& op, double low = -2.0, double high = 2.0) {
   if (takes(op, dispatch::kFloats)) {
@@ -57,11 +61,12 @@ void binary(OpCases& cases, const std::string& op, double low = -2.0, double hig
     cases.push_back({op, "f32 special values", {column, special_floats()}});
   }
   if (takes(op, dispatch::kIntegers)) {
-    const int64_t smallest = op == "pow" ? 0 : -9;  // a negative power of an integer is none
+    // A negative power of an integer is none, and nothing divides by 0.
+    const int64_t smallest = divides(op) ? 1 : op == "pow" ? 0 : -9;
     cases.push_back({op, "i64", {i64({3, 4}), i64({3, 4}, smallest)}});
     cases.push_back({op, "i64 column by row", {i64({3, 1}), i64({4}, smallest)}});
     cases.push_back({op, "i64 rank 0", {i64({}), i64({}, smallest)}});
-    cases.push_back({op, "i64 equal ones", {i64({40}, 0, 2), i64({40}, 0, 2)}});
+    cases.push_back({op, "i64 equal ones", {i64({40}, 0, 2), i64({40}, divides(op) ? 1 : 0, 2)}});
     cases.push_back(
         {op, "i64 wraps", {i64({6}, int64_t{1} << 61, int64_t{1} << 62), i64({6}, 1, 4)}});
   }
@@ -84,7 +89,12 @@ void add_where(OpCases& cases) {
 }
 
 void add_casts(OpCases& cases) {
-  for (const DType to : {DType::kF32, DType::kI64, DType::kBool}) {
+  constexpr DType kTargets[] = {
+#define DTYPE(number, enumerator, ...) DType::enumerator,
+#include "dispatch/dtypes.def"
+#undef DTYPE
+  };
+  for (const DType to : kTargets) {
     const DTypeAttrs attrs{to};
     const std::string suffix = " to " + std::string(dtype_name(to));
     cases.push_back({"astype", "f32" + suffix, {f32({3, 5}, -3.0, 3.0)}, attrs});
@@ -93,6 +103,11 @@ void add_casts(OpCases& cases) {
     cases.push_back({"astype",
                      "i64 beyond 2^24" + suffix,
                      {i64({9}, -(int64_t{1} << 40), int64_t{1} << 40)},
+                     attrs});
+    cases.push_back({"astype", "f32 out of range" + suffix, {f32({40}, -1e10, 1e10)}, attrs});
+    cases.push_back({"astype",
+                     "i64 beyond 2^53" + suffix,
+                     {i64({40}, -(int64_t{1} << 62), int64_t{1} << 62)},
                      attrs});
     cases.push_back({"astype", "bool" + suffix, {boolean({3, 5})}, attrs});
     cases.push_back({"astype", "empty" + suffix, {f32({0, 2})}, attrs});
@@ -129,9 +144,13 @@ void add_elementwise_cases(OpCases& cases) {
   binary(cases, "mul");
   binary(cases, "div");
   binary(cases, "pow", 0.2, 3.0);
-  for (const char* op : {"fmod", "remainder"}) {
+  for (const char* op : {"fmod", "remainder", "floor_divide"}) {
     binary(cases, op, -9.0, 9.0, 0.5, 2.0);  // small divisors: a step of the quotient everywhere
     cases.push_back({op, "f32 negative divisors", {f32({40}, -5.0, 5.0), f32({40}, -2.0, -0.5)}});
+    cases.push_back({op, "i64 negative divisors", {i64({40}), i64({40}, -4, 0)}});
+    cases.push_back({op,
+                     "i64 the lowest by -1",
+                     {listed({2}, {-0x1p63, 5}, DType::kI64), listed({1}, {-1}, DType::kI64)}});
     cases.push_back({op, "f32 large quotients", {f32({200}, 1e9, 1e12), f32({200}, 0.5, 9.0)}});
   }
   binary(cases, "equal");

@@ -15,9 +15,20 @@ namespace {
 /// Elements of all inputs above which differences take too long.
 constexpr int64_t kMaxElements = 160;
 constexpr double kStep = 1e-5;
-/// Of the largest gradient of the input: f32 rounding of a few ops plus the truncation of the
+/// Of the largest gradient of the input: the roundings of a few ops plus the truncation of the
 /// differences.
-constexpr double kError = 5e-5;
+double error_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 1e-7;
+    case DType::kF16:
+      return 1e-2;
+    case DType::kBF16:
+      return 8e-2;
+    default:
+      return 5e-5;
+  }
+}
 
 class OpCaseGradient : public OnEveryDevice {};
 
@@ -26,9 +37,14 @@ bool is_checked(const OpCase& op_case) {
   int64_t elements = 0;
   bool real = false;
   for (const Input& input : op_case.inputs) {
-    if (input.fill == Fill::kListed) return false;
+    if (input.fill == Fill::kListed || input.fill == Fill::kSpecial) return false;
     elements += input.spec.numel();
     real |= is_float(input.spec.dtype);
+  }
+  // Few numbers fit 16 bits: a step of these functions is too often met exactly.
+  const std::string_view expression = op_case.info().expression;
+  for (const char* step : {"r_floor", "r_fmod", "r_remainder"}) {
+    if (is_half(op_case.dtype()) && expression.find(step) != std::string_view::npos) return false;
   }
   return real && elements <= kMaxElements &&
          autodiff::gradient_rule(op_case.info().code).differentiable();
@@ -39,8 +55,9 @@ reference::Arrays make_cotangents(const OpCase& op_case, const reference::Arrays
   reference::Arrays cotangents;
   for (const reference::Array& output : outputs) {
     if (output.is_real()) {
-      cotangents.push_back(
-          generate(f32(output.spec.shape), seed_of(op_case.op, "cotangent " + op_case.name)));
+      Input cotangent = f32(output.spec.shape);
+      cotangent.spec.dtype = output.spec.dtype;
+      cotangents.push_back(generate(cotangent, seed_of(op_case.op, "cotangent " + op_case.name)));
     }
   }
   return cotangents;
@@ -106,17 +123,24 @@ TEST_P(OpCaseGradient, equals_central_differences) {
         make_cotangents(op_case, reference::evaluate(op_case.op, inputs, op_case.attrs));
     if (cotangents.empty()) continue;  // a cast to integers
     const auto computed = gradients(op_case, device(), inputs, cotangents);
+    // The coarsest dtype on the way counts: a cast's result is one.
+    double error = 0.0;
+    for (const auto* arrays : {&inputs, &cotangents}) {
+      for (const reference::Array& array : *arrays) {
+        if (array.is_real()) error = std::max(error, error_of(array.spec.dtype));
+      }
+    }
     size_t next = 0;
     for (size_t by = 0; by < inputs.size(); ++by) {
       if (!inputs[by].is_real()) continue;
       const std::vector<double> expected = differences(op_case, inputs, by, cotangents);
       const Tensor& gradient = computed[next++];
       ASSERT_EQ(gradient.spec(), inputs[by].spec) << "by input " << by;
-      const std::vector<float> actual = gradient.to_vector<float>();
+      const reference::Array actual = reference::from_host(gradient.read_async().get());
       double largest = 1.0;
       for (const double element : expected) largest = std::max(largest, std::abs(element));
       for (size_t i = 0; i < expected.size(); ++i) {
-        ASSERT_NEAR(actual[i], expected[i], kError * largest)
+        ASSERT_NEAR(actual.reals[i], expected[i], error * largest)
             << "by input " << by << ", element " << i;
       }
     }

@@ -23,19 +23,22 @@ struct OpCase {
   const dispatch::OpInfo& info() const;
   /// "add (broadcasting)".
   std::string title() const { return op + " (" + name + ")"; }
+  /// The element type it computes in.
+  DType dtype() const;
   /// The inputs, always the same ones.
   reference::Arrays make_inputs() const;
 };
 
 using OpCases = std::vector<OpCase>;
 
-/// The whole table.
+/// The whole table: the cases of the source files, and each case of f32 or i64 again in every other
+/// float or integer dtype.
 const OpCases& op_cases();
 
 /// What a result of this op may differ by from the reference, by numerics: exact where the op
 /// rounds once or moves elements, a few ULP for functions, relative to the sum of magnitudes for
-/// sums.
-Tolerance tolerance_of(const dispatch::OpInfo& info);
+/// sums. `dtype` is what the op computes in.
+Tolerance tolerance_of(const dispatch::OpInfo& info, DType dtype);
 
 // One function per source file appends its cases.
 void add_elementwise_cases(OpCases& cases);

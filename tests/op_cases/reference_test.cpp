@@ -46,14 +46,14 @@ TEST_P(OpCaseOnDevice, empty_tensors_everywhere) {
   }
 }
 
-struct BadIndex {
+struct BadValue {
   const char* op;
   std::vector<Input> inputs;
-  dispatch::Attrs attrs;
+  dispatch::Attrs attrs = dispatch::NoAttrs{};
 };
 
-TEST_P(OpCaseOnDevice, an_index_out_of_range_is_an_error_of_the_op_alone) {
-  const BadIndex bad_indices[] = {
+TEST_P(OpCaseOnDevice, an_index_out_of_range_or_a_zero_divisor_is_an_error_of_the_op_alone) {
+  const BadValue bad_values[] = {
       {"gather", {f32({3}), listed({2}, {0, 3}, DType::kI64)}, dispatch::AxisAttrs{0}},
       {"gather", {f32({3}), listed({2}, {-1, 0}, DType::kI64)}, dispatch::AxisAttrs{0}},
       {"gather", {f32({3}), listed({1}, {9e18}, DType::kI64)}, dispatch::AxisAttrs{0}},
@@ -63,6 +63,9 @@ TEST_P(OpCaseOnDevice, an_index_out_of_range_is_an_error_of_the_op_alone) {
       {"scatter_add",
        {i64({3}), listed({2}, {-4, 0}, DType::kI64), i64({2})},
        dispatch::AxisAttrs{0}},
+      {"remainder", {i64({2}), listed({2}, {3, 0}, DType::kI64)}},
+      {"fmod", {i64({2, 1}), listed({}, {0}, DType::kI64)}},
+      {"floor_divide", {listed({1}, {7}, DType::kU8), listed({2}, {0, 2}, DType::kU8)}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{3}, {1}, {2}}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{-1}, {1}, {2}}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{1}, {-1}, {3}}},
@@ -71,9 +74,9 @@ TEST_P(OpCaseOnDevice, an_index_out_of_range_is_an_error_of_the_op_alone) {
       {"slice_assign", {f32({4}), f32({2})}, dispatch::SliceAttrs{{3}, {1}, {2}}},
   };
   const Device where = device();
-  for (const BadIndex& bad : bad_indices) {
+  for (const BadValue& bad : bad_values) {
     SCOPED_TRACE(std::string(bad.op) + " " + dispatch::attrs_str(bad.attrs));
-    const OpCase op_case{bad.op, "bad index", bad.inputs, bad.attrs};
+    const OpCase op_case{bad.op, "bad value", bad.inputs, bad.attrs};
     const auto inputs = place_all(where, op_case.make_inputs());
     const auto failed = dispatch::submit(op_case.info().code, inputs, bad.attrs, &where);
     const auto dependent = dispatch::submit(dispatch::OpCode::neg, failed, dispatch::NoAttrs{});

@@ -34,7 +34,8 @@ const std::array<Shape, 15> kShapes = {{{},
                                         {2, 2, 2, 2},
                                         {1, 2, 3, 3}}};
 constexpr size_t kImageShapes = 3;  // the last ones: an image, a weight, what they give
-constexpr std::array kDTypes = {DType::kF32, DType::kF32, DType::kI64, DType::kBool};
+constexpr std::array kDTypes = {DType::kF32, DType::kF32,  DType::kF32, DType::kI64,
+                                DType::kI64, DType::kBool, DType::kF16, DType::kU8};
 
 /// Attributes of each struct, right for an operand like `like` more often than not.
 class AttrsProposal {
@@ -143,7 +144,8 @@ class Author {
     Input input = f32(kShapes[static_cast<size_t>(random_.below(kShapes.size()))]);
     input.spec.dtype = dtype;
     if (dtype == DType::kBool) input = boolean(input.spec.shape);
-    if (dtype == DType::kI64) input = i64(input.spec.shape, random_.chance(0.1) ? -2 : 0, 3);
+    if (is_integer(dtype)) input = i64(input.spec.shape, random_.chance(0.1) ? -2 : 0, 3);
+    input.spec.dtype = dtype;
     Step step{Step::Kind::kUpload, thread};
     step.values = {new_value(input.spec, thread)};
     step.data = generate(input, random_.next());

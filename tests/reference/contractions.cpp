@@ -31,9 +31,10 @@ Arrays matmul(const Arrays& inputs, const dispatch::Attrs&) {
       if (x.is_real()) {
         result.reals[at] += x.reals[left] * y.reals[right];
       } else {
-        result.integers[at] = static_cast<int64_t>(static_cast<uint64_t>(result.integers[at]) +
-                                                   static_cast<uint64_t>(x.integers[left]) *
-                                                       static_cast<uint64_t>(y.integers[right]));
+        const auto product = static_cast<unsigned __int128>(x.integer(left)) *
+                             static_cast<unsigned __int128>(y.integer(right));
+        result.set_integer(
+            at, static_cast<Integer>(product + static_cast<unsigned __int128>(result.integer(at))));
       }
     }
   });

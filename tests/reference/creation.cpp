@@ -17,8 +17,9 @@ Arrays full(const Arrays&, const dispatch::Attrs& attrs) {
   const auto& given = std::get<FullAttrs>(attrs);
   Array result({given.dtype, given.shape});
   for (double& element : result.reals) element = given.value.as_double();
-  for (int64_t& element : result.integers) {
-    element = given.dtype == DType::kBool ? given.value.as_double() != 0.0 : given.value.as_int64();
+  for (size_t i = 0; i < result.integers.size(); ++i) {
+    result.set_integer(i, given.dtype == DType::kBool ? Integer{given.value.as_double() != 0.0}
+                                                      : Integer{given.value.as_int64()});
   }
   return {result};
 }
@@ -31,7 +32,7 @@ Arrays arange(const Arrays&, const dispatch::Attrs& attrs) {
     if (result.is_real()) {
       result.reals[at] = given.start.as_double() + static_cast<double>(i) * given.step.as_double();
     } else {
-      result.integers[at] = given.start.as_int64() + i * given.step.as_int64();
+      result.set_integer(at, given.start.as_int64() + Integer{i} * given.step.as_int64());
     }
   }
   return {result};
@@ -59,7 +60,13 @@ uint32_t random_word(uint64_t seed, uint64_t offset, int64_t i) {
   return lanes[static_cast<size_t>(i % 4)];
 }
 
+/// An f64 has the top 53 of the 64 bits of two words, the first one's low.
 double uniform_draw(const RandomAttrs& given, int64_t i) {
+  if (given.dtype == DType::kF64) {
+    const uint64_t low = random_word(given.seed, given.offset, 2 * i);
+    const uint64_t high = random_word(given.seed, given.offset, 2 * i + 1);
+    return std::ldexp(static_cast<double>((high << 32 | low) >> 11), -53);
+  }
   return static_cast<double>(random_word(given.seed, given.offset, i) >> 8) * std::ldexp(1.0, -24);
 }
 

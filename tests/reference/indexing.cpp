@@ -43,9 +43,7 @@ Arrays scatter_add(const Arrays& inputs, const dispatch::Attrs& attrs) {
     if (result.is_real()) {
       result.reals[target] += source.reals[added];
     } else {
-      result.integers[target] =
-          static_cast<int64_t>(static_cast<uint64_t>(result.integers[target]) +
-                               static_cast<uint64_t>(source.integers[added]));
+      result.set_integer(target, result.integer(target) + source.integer(added));
     }
   });
   return {result};

@@ -44,9 +44,7 @@ Arrays sum(const Arrays& inputs, const dispatch::Attrs& attrs) {
     if (x.is_real()) {
       result.reals[to] += x.reals[static_cast<size_t>(from)];
     } else {
-      result.integers[to] =
-          static_cast<int64_t>(static_cast<uint64_t>(result.integers[to]) +
-                               static_cast<uint64_t>(x.integers[static_cast<size_t>(from)]));
+      result.set_integer(to, result.integer(to) + x.integer(static_cast<size_t>(from)));
     }
   });
   return {result};
@@ -55,7 +53,7 @@ Arrays sum(const Arrays& inputs, const dispatch::Attrs& attrs) {
 /// True if element `a` of `x` is above element `b`; a NaN is above every number.
 bool above(const Array& x, int64_t a, int64_t b) {
   if (!x.is_real()) {
-    return x.integers[static_cast<size_t>(a)] > x.integers[static_cast<size_t>(b)];
+    return x.integer(static_cast<size_t>(a)) > x.integer(static_cast<size_t>(b));
   }
   const double first = x.reals[static_cast<size_t>(a)];
   const double second = x.reals[static_cast<size_t>(b)];

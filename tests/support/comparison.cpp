@@ -8,24 +8,18 @@
 namespace remora::test {
 namespace {
 
-/// Distance from |value| to the next f32 above it.
-double ulp_of(double value) {
-  const float magnitude = std::fabs(static_cast<float>(value));
-  if (!std::isfinite(magnitude)) return 0.0;
-  const float above = std::nextafter(magnitude, std::numeric_limits<float>::infinity());
-  if (!std::isfinite(above)) return std::ldexp(1.0, 104);
-  return static_cast<double>(above) - static_cast<double>(magnitude);
-}
-
-bool close(double actual, double expected, const Tolerance& tolerance, double magnitude) {
+bool close(DType dtype, double actual, double expected, const Tolerance& tolerance,
+           double magnitude) {
   if (std::isnan(expected)) return std::isnan(actual);
-  const auto rounded = static_cast<double>(static_cast<float>(expected));
+  const double rounded = reference::round_to(dtype, expected);
   const bool exact =
       tolerance.ulps == 0.0 && tolerance.relative == 0.0 && tolerance.absolute == 0.0;
   if (actual == rounded) return true;
   if (exact || !std::isfinite(actual) || !std::isfinite(rounded)) return false;
-  const double allowed = (tolerance.ulps + 0.5) * ulp_of(expected) +
-                         tolerance.relative * magnitude + tolerance.absolute;
+  const DType computed = is_half(dtype) ? DType::kF32 : dtype;
+  const double allowed = tolerance.ulps * reference::ulp_of(computed, expected) +
+                         0.5 * reference::ulp_of(dtype, expected) + tolerance.relative * magnitude +
+                         tolerance.absolute;
   return std::fabs(actual - expected) <= allowed;
 }
 
@@ -52,7 +46,7 @@ std::string difference(const dispatch::HostData& actual, const reference::Array&
   }
   for (size_t i = 0; i < got.reals.size(); ++i) {
     const double magnitude = magnitudes == nullptr ? 0.0 : magnitudes->reals[i];
-    if (!close(got.reals[i], expected.reals[i], tolerance, magnitude)) {
+    if (!close(actual.spec.dtype, got.reals[i], expected.reals[i], tolerance, magnitude)) {
       return mismatch(i, got.reals[i], expected.reals[i]);
     }
   }

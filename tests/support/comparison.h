@@ -9,9 +9,10 @@
 
 namespace remora::test {
 
-/// What an element may differ by from the reference: `ulps` units in the last place of its f32
-/// value, plus `relative` of the sum of magnitudes behind it, plus `absolute`. All zero: equal to
-/// the reference rounded to f32. NaN equals NaN, and both zeros are equal.
+/// What an element may differ by from the reference: `ulps` units in the last place of the dtype it
+/// is computed in (f32 for f16 and bf16), plus `relative` of the sum of magnitudes behind it, plus
+/// `absolute`, plus one rounding to its own dtype. All zero: equal to the reference rounded to its
+/// dtype. NaN equals NaN, and both zeros are equal.
 struct Tolerance {
   double ulps = 0.0;
   double relative = 0.0;

@@ -36,7 +36,11 @@ Input i64(Shape shape, int64_t low, int64_t high) {
 
 Input boolean(Shape shape) { return {{DType::kBool, std::move(shape)}, Fill::kUniform, 0, 2}; }
 
-Input index(Shape shape, int64_t bound) { return i64(std::move(shape), 0, bound); }
+Input index(Shape shape, int64_t bound) {
+  Input input = i64(std::move(shape), 0, bound);
+  input.is_index = true;
+  return input;
+}
 
 Input distinct(Shape shape) { return {{DType::kF32, std::move(shape)}, Fill::kDistinct}; }
 
@@ -44,25 +48,7 @@ Input listed(Shape shape, std::vector<double> values, DType dtype) {
   return {{dtype, std::move(shape)}, Fill::kListed, 0, 0, std::move(values)};
 }
 
-Input special_floats() {
-  using Limits = std::numeric_limits<float>;
-  const double infinity = std::numeric_limits<double>::infinity();
-  std::vector<double> values = {std::nan(""),
-                                infinity,
-                                -infinity,
-                                0.0,
-                                -0.0,
-                                1.0,
-                                -1.0,
-                                Limits::denorm_min(),
-                                -Limits::denorm_min(),
-                                Limits::min(),
-                                Limits::max(),
-                                Limits::lowest(),
-                                0.5,
-                                -2.5};
-  return listed({kSpecialCount}, std::move(values));
-}
+Input special_floats() { return {{DType::kF32, {kSpecialCount}}, Fill::kSpecial}; }
 
 namespace {
 
@@ -81,6 +67,22 @@ std::vector<double> distinct_values(int64_t count, Random& random) {
   return values;
 }
 
+/// The kSpecialCount values, in order; a longer input repeats them.
+std::vector<double> special_values(DType dtype) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double denormal = reference::ulp_of(dtype, 0.0);
+  const bool narrow_exponent = dtype == DType::kF16;
+  const double smallest = dtype == DType::kF64 ? std::numeric_limits<double>::min()
+                          : narrow_exponent    ? 0x1p-14
+                                               : 0x1p-126;
+  const double largest = dtype == DType::kF64    ? std::numeric_limits<double>::max()
+                         : dtype == DType::kF16  ? 65504.0
+                         : dtype == DType::kBF16 ? 0x1.FEp127
+                                                 : 0x1.FFFFFEp127;
+  return {std::nan(""), infinity,  -infinity, 0.0,     -0.0,     1.0, -1.0,
+          denormal,     -denormal, smallest,  largest, -largest, 0.5, -2.5};
+}
+
 }  // namespace
 
 reference::Array generate(const Input& input, uint64_t seed) {
@@ -88,15 +90,14 @@ reference::Array generate(const Input& input, uint64_t seed) {
   reference::Array array(input.spec);
   std::vector<double> chosen = input.values;
   if (input.fill == Fill::kDistinct) chosen = distinct_values(array.numel(), random);
+  if (input.fill == Fill::kSpecial) chosen = special_values(input.spec.dtype);
   for (size_t i = 0; i < static_cast<size_t>(array.numel()); ++i) {
     const double element =
         input.fill == Fill::kUniform ? random.between(input.low, input.high) : chosen[i];
     if (!array.is_real()) {
-      array.integers[i] = static_cast<int64_t>(std::floor(element));
+      array.set_integer(i, static_cast<reference::Integer>(std::floor(element)));
     } else {
-      array.reals[i] = input.spec.dtype == DType::kF64
-                           ? element
-                           : static_cast<double>(static_cast<float>(element));
+      array.reals[i] = reference::round_to(input.spec.dtype, element);
     }
   }
   return array;

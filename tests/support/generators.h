@@ -29,6 +29,7 @@ enum class Fill : uint8_t {
   kUniform,   // in [low, high), integers included
   kDistinct,  // all different, at least 0.05 apart: no ties, no kinks within a finite difference
   kListed,    // as given
+  kSpecial,   // NaN, infinities, both zeros, denormals, the largest and the smallest of the dtype
 };
 
 /// An input of an op case.
@@ -38,6 +39,7 @@ struct Input {
   double low = -2.0;
   double high = 2.0;
   std::vector<double> values = {};
+  bool is_index = false;  // i64 in every variant of a case
 };
 
 Input f32(Shape shape, double low = -2.0, double high = 2.0);
@@ -48,7 +50,7 @@ Input index(Shape shape, int64_t bound);
 Input distinct(Shape shape);
 /// The elements themselves; a list of f32 or of another dtype.
 Input listed(Shape shape, std::vector<double> values, DType dtype = DType::kF32);
-/// NaN, infinities, both zeros, denormals, the largest and the smallest: a vector of kSpecialCount.
+/// A vector of kSpecialCount special values.
 Input special_floats();
 inline constexpr int64_t kSpecialCount = 14;
 
