@@ -19,6 +19,9 @@ inline constexpr size_t kMaxDataFileBytes = size_t{1} << 30;
 inline constexpr size_t kMaxCsvColumns = size_t{1} << 16;
 inline constexpr size_t kMaxCsvFieldBytes = 64;
 
+/// Batches that a loader reads ahead at most.
+inline constexpr int64_t kMaxPrefetchedBatches = 1024;
+
 /// Names that one error lists.
 inline constexpr size_t kMaxListedNames = 20;
 

@@ -397,8 +397,10 @@ Tensor pairwise_distance(const Tensor& x, const Tensor& y, double order = 2.0, d
 }  // namespace remora
 
 #include "client/ops_arrange.h"
+#include "client/ops_ctc.h"
 #include "client/ops_margin_losses.h"
 #include "client/ops_nn.h"
 #include "client/ops_pooling.h"
 #include "client/ops_products.h"
 #include "client/ops_search.h"
+#include "client/ops_volumes.h"

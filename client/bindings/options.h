@@ -56,6 +56,18 @@ struct OptionFields<ConvTranspose1dOptions> {
                       &ConvTranspose1dOptions::dilation);
 };
 template <>
+struct OptionFields<Conv3dOptions> {
+  static constexpr auto kFields = std::make_tuple(&Conv3dOptions::stride, &Conv3dOptions::padding,
+                                                  &Conv3dOptions::dilation, &Conv3dOptions::groups);
+};
+template <>
+struct OptionFields<ConvTranspose3dOptions> {
+  static constexpr auto kFields =
+      std::make_tuple(&ConvTranspose3dOptions::stride, &ConvTranspose3dOptions::padding,
+                      &ConvTranspose3dOptions::output_padding, &ConvTranspose3dOptions::groups,
+                      &ConvTranspose3dOptions::dilation);
+};
+template <>
 struct OptionFields<Pool3dOptions> {
   static constexpr auto kFields =
       std::make_tuple(&Pool3dOptions::stride, &Pool3dOptions::padding, &Pool3dOptions::dilation,
@@ -78,6 +90,11 @@ struct OptionFields<CrossEntropyOptions> {
   static constexpr auto kFields =
       std::make_tuple(&CrossEntropyOptions::weight, &CrossEntropyOptions::ignore_index,
                       &CrossEntropyOptions::reduction, &CrossEntropyOptions::label_smoothing);
+};
+template <>
+struct OptionFields<CtcOptions> {
+  static constexpr auto kFields =
+      std::make_tuple(&CtcOptions::blank, &CtcOptions::reduction, &CtcOptions::zero_infinity);
 };
 template <>
 struct OptionFields<NllOptions> {

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "client/apply.h"
+#include "client/nn/layer_parts.h"
 #include "client/ops.h"
 #include "dispatch/str_cat.h"
+#include "dispatch/window.h"
 
 namespace remora::nn {
-
-namespace {
 
 double bound_for(int64_t inputs) {
   return inputs > 0 ? 1.0 / std::sqrt(static_cast<double>(inputs)) : 0.0;
@@ -18,13 +18,19 @@ Tensor tensor_or_none(const std::optional<Parameter>& parameter) {
   return parameter ? parameter->tensor() : Tensor();
 }
 
-void check_sizes(std::string_view layer, std::initializer_list<int64_t> sizes) {
+void check_sizes(std::string_view layer, const Dims& sizes) {
   for (const int64_t size : sizes) {
     if (size < 1) refuse(layer, str_cat("a size is ", size, "; it must be at least 1"));
   }
 }
 
-}  // namespace
+void check_sizes(std::string_view layer, std::initializer_list<int64_t> sizes) {
+  check_sizes(layer, Dims(sizes));
+}
+
+void check_probability(std::string_view layer, double p) {
+  if (!(p >= 0.0 && p <= 1.0)) refuse(layer, str_cat("p is ", p, "; it must lie in [0, 1]"));
+}
 
 Linear::Linear(int64_t in, int64_t out, bool bias)
     : weight_(add_parameter("weight", uniform_parameter({out, in}, bound_for(in)))) {
@@ -36,36 +42,60 @@ Tensor Linear::forward(const Tensor& x) const {
   return linear(x, weight_.tensor(), tensor_or_none(bias_));
 }
 
+Bilinear::Bilinear(int64_t in1, int64_t in2, int64_t out, bool bias)
+    : weight_(add_parameter("weight", uniform_parameter({out, in1, in2}, bound_for(in1)))) {
+  check_sizes("Bilinear", {in1, in2, out});
+  if (bias) bias_ = add_parameter("bias", uniform_parameter({out}, bound_for(in1)));
+}
+
+Tensor Bilinear::operator()(const Tensor& x1, const Tensor& x2) const {
+  return bilinear(x1, x2, weight_.tensor(), tensor_or_none(bias_));
+}
+
 namespace {
 
-Parameter conv_weight(int64_t in, int64_t out, const Extent2d& kernel, int64_t groups) {
-  check_sizes("Conv2d", {in, out, kernel.height, kernel.width, groups});
-  if (in % groups != 0 || out % groups != 0) {
-    refuse("Conv2d", str_cat(groups, " groups do not divide ", in, " and ", out, " channels"));
-  }
-  const double bound = bound_for(in / groups * kernel.height * kernel.width);
-  return uniform_parameter({out, in / groups, kernel.height, kernel.width}, bound);
+std::optional<int64_t> padding_row(std::optional<int64_t> index, int64_t count) {
+  if (!index) return std::nullopt;
+  check_sizes("Embedding", {count});
+  return normalize_axis("Embedding: padding_index", *index, count);
+}
+
+/// Normal draws; the padding row is zero.
+Parameter embedding_table(int64_t count, int64_t width, std::optional<int64_t> padding) {
+  return Parameter({count, width}, [=](const Device& device) {
+    const dispatch::CallScope scope;
+    const Tensor table = normal({count, width}, device);
+    return padding ? slice_assign(table, 0.0, 0, *padding, *padding + 1) : table;
+  });
 }
 
 }  // namespace
 
-Conv2d::Conv2d(int64_t in, int64_t out, const Extent2d& kernel, const Conv2dLayerOptions& options)
-    : options_{options.stride, options.padding, options.dilation, options.groups},
-      weight_(add_parameter("weight", conv_weight(in, out, kernel, options.groups))) {
-  const double bound = bound_for(in / options.groups * kernel.height * kernel.width);
-  if (options.bias) bias_ = add_parameter("bias", uniform_parameter({out}, bound));
+Embedding::Embedding(int64_t count, int64_t width, std::optional<int64_t> padding_index)
+    : padding_index_(padding_row(padding_index, count)),
+      weight_(add_parameter("weight", embedding_table(count, width, padding_index_))) {
+  check_sizes("Embedding", {count, width});
 }
 
-Tensor Conv2d::forward(const Tensor& x) const {
-  return conv2d(x, weight_.tensor(), tensor_or_none(bias_), options_);
+Tensor Embedding::forward(const Tensor& index) const {
+  const dispatch::CallScope scope;
+  const Tensor rows = embedding(weight_.tensor(), index);
+  if (!padding_index_ || !rows.requires_grad()) return rows;
+  // The row's own elements, untracked: they take part and receive nothing.
+  const Tensor padding = unsqueeze(equal(index, *padding_index_), -1);
+  return where(padding, rows.detach(), rows);
 }
 
-Tensor ReLU::forward(const Tensor& x) const { return relu(x); }
+Tensor Flatten::forward(const Tensor& x) const { return flatten(x, start_, end_); }
 
-Tensor MaxPool2d::forward(const Tensor& x) const { return max_pool2d(x, kernel_, options_); }
+Tensor Unflatten::forward(const Tensor& x) const { return unflatten(x, axis_, sizes_); }
 
-Tensor Flatten::forward(const Tensor& x) const { return flatten(x, 1); }
+Dropout::Dropout(double p) : p_(p) { check_probability("Dropout", p); }
 
 Tensor Dropout::forward(const Tensor& x) const { return dropout(x, p_, training()); }
+
+Tensor PixelShuffle::forward(const Tensor& x) const { return pixel_shuffle(x, factor_); }
+
+Tensor PixelUnshuffle::forward(const Tensor& x) const { return pixel_unshuffle(x, factor_); }
 
 }  // namespace remora::nn

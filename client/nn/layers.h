@@ -1,5 +1,5 @@
-// The layers. Weights and biases start as PyTorch's do: uniform in +-1 / sqrt(inputs of one
-// output).
+// The layers that are one product or none. Weights and biases start as PyTorch's do: uniform in
+// +-1 / sqrt(inputs of one output), unless said otherwise.
 #pragma once
 
 #include <optional>
@@ -9,68 +9,101 @@
 
 namespace remora::nn {
 
+/// x itself.
+class Identity : public Module {
+ public:
+  Tensor forward(const Tensor& x) const override { return x; }
+};
+
 /// [..., in] -> [..., out].
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, bool bias = true);
   Tensor forward(const Tensor& x) const override;
 
+  const Parameter& weight() const { return weight_; }             // [out, in]
+  const std::optional<Parameter>& bias() const { return bias_; }  // [out]
+
  private:
   Parameter weight_;
   std::optional<Parameter> bias_;
 };
 
-struct Conv2dLayerOptions {
-  Extent2d stride = 1;
-  Extent2d padding = 0;
-  Extent2d dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
-};
-
-/// [N, in, H, W] -> [N, out, H', W'].
-class Conv2d : public Module {
+/// [..., in1], [..., in2] -> [..., out]: x1^T W_o x2 + b_o for each o.
+class Bilinear : public Module {
  public:
-  /// INVALID_ARGUMENT unless `groups` divides both channel counts.
-  Conv2d(int64_t in, int64_t out, const Extent2d& kernel, const Conv2dLayerOptions& options = {});
-  Tensor forward(const Tensor& x) const override;
+  Bilinear(int64_t in1, int64_t in2, int64_t out, bool bias = true);
+  Tensor operator()(const Tensor& x1, const Tensor& x2) const;
 
  private:
-  Conv2dOptions options_;
-  Parameter weight_;
+  Parameter weight_;  // [out, in1, in2]
   std::optional<Parameter> bias_;
 };
 
-class ReLU : public Module {
+/// i64 index of any shape -> [..., width]: rows of a table that starts standard normal. The row of
+/// `padding_index` starts as zeros and receives no gradient.
+class Embedding : public Module {
  public:
-  Tensor forward(const Tensor& x) const override;
-};
-
-class MaxPool2d : public Module {
- public:
-  explicit MaxPool2d(const Extent2d& kernel, const Pool2dOptions& options = {})
-      : kernel_(kernel), options_(options) {}
-  Tensor forward(const Tensor& x) const override;
+  /// A negative `padding_index` counts from the end.
+  Embedding(int64_t count, int64_t width, std::optional<int64_t> padding_index = std::nullopt);
+  Tensor forward(const Tensor& index) const override;
 
  private:
-  Extent2d kernel_;
-  Pool2dOptions options_;
+  std::optional<int64_t> padding_index_;
+  Parameter weight_;  // [count, width]
 };
 
-/// [N, ...] -> [N, product of the rest].
+/// Axes from `start` to `end` become one: [N, ...] -> [N, product of the rest].
 class Flatten : public Module {
  public:
+  explicit Flatten(int64_t start = 1, int64_t end = -1) : start_(start), end_(end) {}
   Tensor forward(const Tensor& x) const override;
+
+ private:
+  int64_t start_;
+  int64_t end_;
+};
+
+/// `axis` becomes several of the given sizes, one of which may be -1.
+class Unflatten : public Module {
+ public:
+  Unflatten(int64_t axis, Shape sizes) : axis_(axis), sizes_(std::move(sizes)) {}
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  int64_t axis_;
+  Shape sizes_;
 };
 
 /// Zeroes elements with probability p while training; passes everything in eval mode.
 class Dropout : public Module {
  public:
-  explicit Dropout(double p = 0.5) : p_(p) {}
+  /// INVALID_ARGUMENT unless 0 <= p <= 1.
+  explicit Dropout(double p = 0.5);
   Tensor forward(const Tensor& x) const override;
 
  private:
   double p_;
+};
+
+/// [.., C r r, H, W] -> [.., C, H r, W r].
+class PixelShuffle : public Module {
+ public:
+  explicit PixelShuffle(int64_t factor) : factor_(factor) {}
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  int64_t factor_;
+};
+
+/// [.., C, H r, W r] -> [.., C r r, H, W].
+class PixelUnshuffle : public Module {
+ public:
+  explicit PixelUnshuffle(int64_t factor) : factor_(factor) {}
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  int64_t factor_;
 };
 
 }  // namespace remora::nn

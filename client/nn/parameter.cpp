@@ -6,18 +6,28 @@
 
 namespace remora::nn {
 
+Parameter::Parameter(Spec spec, bool trainable, Initializer initializer)
+    : slot_(std::make_shared<Slot>(
+          Slot{std::move(spec), trainable, std::move(initializer), Tensor()})) {}
+
 Parameter::Parameter(Shape shape, Initializer initializer)
-    : slot_(std::make_shared<Slot>(Slot{std::move(shape), std::move(initializer), Tensor()})) {}
+    : Parameter(Spec{DType::kF32, std::move(shape)}, true, std::move(initializer)) {}
+
+Parameter Parameter::buffer(DType dtype, Shape shape, Initializer initializer) {
+  return Parameter(Spec{dtype, std::move(shape)}, false, std::move(initializer));
+}
 
 void Parameter::draw(const Device& device) const {
   const NoGrad guard;
   const Tensor values = slot_->initializer(device);
-  slot_->tensor = device.has_autodiff() ? values.require_grad() : values;
+  if (values.shape() != shape() || (!slot_->trainable && values.dtype() != dtype())) {
+    refuse("Parameter", str_cat("the initializer made ", values.spec().str(), " for a parameter ",
+                                slot_->spec.str()));
+  }
+  slot_->spec = values.spec();
+  const bool tracked = device.has_autodiff() && slot_->trainable;
+  slot_->tensor = tracked ? values.require_grad() : values;
   slot_->initializer = nullptr;
-}
-
-Spec Parameter::spec() const {
-  return slot_->tensor.defined() ? slot_->tensor.spec() : Spec{DType::kF32, slot_->shape};
 }
 
 const Tensor& Parameter::tensor() const {
@@ -31,7 +41,7 @@ void Parameter::to(const Device& device) {
   const Tensor& current = slot_->tensor;
   if (current.value()->device().device() == device && current.context() == context) return;
   const Tensor moved = Tensor::from_inner(current.inner().to(device), context);
-  slot_->tensor = context.enabled ? moved.require_grad() : moved;
+  slot_->tensor = context.enabled && slot_->trainable ? moved.require_grad() : moved;
 }
 
 void Parameter::set(const Tensor& values) {
@@ -43,13 +53,23 @@ void Parameter::set(const Tensor& values) {
   slot_->tensor = Tensor(values.value(), current.context(), current.edge());
 }
 
+void Parameter::initialize(Initializer initializer) {
+  if (!slot_->tensor.defined()) {
+    slot_->initializer = std::move(initializer);
+    return;
+  }
+  const NoGrad guard;
+  set(initializer(slot_->tensor.value()->device().device()));
+}
+
 void Parameter::load(const Tensor& values) {
   if (slot_->tensor.defined()) return set(values.inner().to(slot_->tensor.device()));
   if (values.spec() != spec()) {
     refuse("Parameter::load",
            str_cat("the values are ", values.spec().str(), ", the parameter ", spec().str()));
   }
-  slot_->tensor = values.context().enabled ? values.detach().require_grad() : values.detach();
+  const bool tracked = values.context().enabled && slot_->trainable;
+  slot_->tensor = tracked ? values.detach().require_grad() : values.detach();
   slot_->initializer = nullptr;
 }
 
@@ -58,6 +78,11 @@ Parameter uniform_parameter(const Shape& shape, double bound) {
     return uniform(shape, device, -bound, bound);
   };
   return Parameter(shape, draw);
+}
+
+Parameter constant_parameter(const Shape& shape, double value) {
+  return Parameter(shape,
+                   [shape, value](const Device& device) { return full(shape, value, device); });
 }
 
 }  // namespace remora::nn

@@ -18,10 +18,14 @@ class Parameter {
 
   /// A parameter of `shape`; `initializer` makes its values on a given device.
   Parameter(Shape shape, Initializer initializer);
+  /// One that no gradient flows into and no optimizer sees, of any element type: a module's running
+  /// statistics.
+  static Parameter buffer(DType dtype, Shape shape, Initializer initializer);
 
-  const Shape& shape() const { return slot_->shape; }
-  /// Shape and element type: f32 until values are drawn.
-  Spec spec() const;
+  /// Shape and element type; a trainable one's type is f32 until values are drawn.
+  const Spec& spec() const { return slot_->spec; }
+  const Shape& shape() const { return slot_->spec.shape; }
+  DType dtype() const { return slot_->spec.dtype; }
   /// The values, as a leaf that receives gradients where the device tracks them. Drawn on the
   /// default device if `to` was never called.
   const Tensor& tensor() const;
@@ -31,6 +35,8 @@ class Parameter {
   /// Replaces the values and keeps the leaf with its gradient: what an optimizer does.
   /// INVALID_ARGUMENT unless the dtype and shape are the same.
   void set(const Tensor& values);
+  /// Gives it values by another recipe: at once if it has values already, else when it is drawn.
+  void initialize(Initializer initializer);
   /// Replaces the values by `values`, moved to the parameter's device. One that was not drawn yet
   /// draws nothing: it takes them where they are. INVALID_ARGUMENT unless they are of `spec()`.
   void load(const Tensor& values);
@@ -39,15 +45,19 @@ class Parameter {
 
  private:
   struct Slot {
-    Shape shape;
+    Spec spec;
+    bool trainable;
     Initializer initializer;
     Tensor tensor;
   };
+  Parameter(Spec spec, bool trainable, Initializer initializer);
   void draw(const Device& device) const;
   std::shared_ptr<Slot> slot_;
 };
 
 /// Uniform in [-bound, bound).
 Parameter uniform_parameter(const Shape& shape, double bound);
+/// Every element `value`.
+Parameter constant_parameter(const Shape& shape, double value);
 
 }  // namespace remora::nn

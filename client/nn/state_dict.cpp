@@ -28,7 +28,7 @@ void report(std::string_view kind, const std::vector<std::string>& items,
 TensorMap Module::state_dict() const {
   const dispatch::CallScope scope;
   TensorMap state;
-  for (const NamedParameter& named : named_parameters()) {
+  for (const NamedParameter& named : named_state()) {
     state.add(named.name, named.parameter.tensor().detach());
   }
   return state;
@@ -36,7 +36,7 @@ TensorMap Module::state_dict() const {
 
 StateDifference Module::load_state_dict(const TensorMap& state, bool strict) {
   const dispatch::CallScope scope;
-  std::vector<NamedParameter> parameters = named_parameters();
+  std::vector<NamedParameter> parameters = named_state();
   StateDifference difference;
   std::vector<std::string> mismatched;
   absl::flat_hash_set<std::string> known;

@@ -1,7 +1,6 @@
 #include "client/optim/optimizer.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "absl/cleanup/cleanup.h"
@@ -14,43 +13,95 @@
 
 namespace remora::optim {
 
-void check_option(const char* optimizer, const char* what, double value, double lowest,
+void check_option(std::string_view optimizer, std::string_view what, double value, double lowest,
                   double limit) {
   if (value >= lowest && value < limit) return;
   refuse(optimizer, str_cat(what, " is ", value, "; it must lie in [", lowest, ", ", limit, ")"));
 }
 
-Optimizer::Optimizer(std::vector<nn::Parameter> parameters, double learning_rate)
-    : learning_rate_(learning_rate) {
-  if (parameters.empty()) refuse("optimizer", "there are no parameters to update");
-  set_learning_rate(learning_rate);
-  for (nn::Parameter& parameter : parameters) slots_.push_back({std::move(parameter), {}, 0});
+void check_not_negative(std::string_view optimizer, std::string_view what, double value) {
+  check_option(optimizer, what, value, 0.0, std::numeric_limits<double>::infinity());
+}
+
+void Optimizer::append_group(std::vector<nn::Parameter> parameters) {
+  if (parameters.empty()) refuse(name_, "there are no parameters to update");
+  std::vector<Slot> slots = slots_;
+  for (nn::Parameter& parameter : parameters) {
+    const auto same = [&](const Slot& slot) { return slot.parameter == parameter; };
+    const auto found = std::ranges::find_if(slots, same);
+    if (found != slots.end()) {
+      refuse(name_, str_cat("a parameter of shape ", parameter.shape().str(),
+                            " is given twice: it is number ", found - slots.begin(), " and number ",
+                            slots.size(), "; each may be updated once a step"));
+    }
+    slots.push_back({std::move(parameter), groups_.size()});
+  }
+  groups_.push_back({parameters.size()});
+  slots_ = std::move(slots);
+}
+
+void Optimizer::check_group(size_t group) const {
+  if (group < groups_.size()) return;
+  refuse(name_, str_cat("there is no group ", group, "; there are ", groups_.size()));
+}
+
+bool Optimizer::has_option(std::string_view name) const {
+  const OptionValues values = options_of(0);
+  return std::ranges::any_of(values, [&](const auto& value) { return value.first == name; });
+}
+
+double Optimizer::option(std::string_view name, size_t group) const {
+  check_group(group);
+  std::string known;
+  for (const auto& [option, value] : options_of(group)) {
+    if (option == name) return value;
+    known += known.empty() ? option : str_cat(", ", option);
+  }
+  refuse(name_, str_cat("there is no option '", name, "'; there are ", known));
+}
+
+void Optimizer::set_option(std::string_view name, double value, size_t group) {
+  option(name, group);  // refuses what is not there
+  assign_options(group, {{name, value}});
 }
 
 void Optimizer::set_learning_rate(double learning_rate) {
-  check_option("optimizer", "learning_rate", learning_rate, 0.0,
-               std::numeric_limits<double>::infinity());
-  learning_rate_ = learning_rate;
+  check_not_negative(name_, "learning_rate", learning_rate);
+  for (size_t group = 0; group < groups_.size(); ++group) set_learning_rate(learning_rate, group);
+}
+
+double Optimizer::initial_learning_rate(size_t group) const {
+  check_group(group);
+  return groups_[group].initial_learning_rate.value_or(learning_rate(group));
+}
+
+void Optimizer::fix_initial_learning_rates() {
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    groups_[group].initial_learning_rate = initial_learning_rate(group);
+  }
 }
 
 Tensor Optimizer::number(const Tensor& like, std::string_view role, double value) {
   const void* device = &like.value()->device();
   for (const Number& known : numbers_) {
     if (known.device == device && known.dtype == like.dtype() && known.role == role &&
-        std::bit_cast<uint64_t>(known.value) == std::bit_cast<uint64_t>(value)) {
+        known.group == current_->group && known.updates == current_->updates) {
       return known.tensor;
     }
   }
-  numbers_.push_back({device, like.dtype(), role, value, constant(like, value, like.dtype())});
+  numbers_.push_back({device, like.dtype(), current_->group, current_->updates, role,
+                      constant(like, value, like.dtype())});
   return numbers_.back().tensor;
 }
 
 Optimizer::Update Optimizer::wide_update(const Tensor& values, const Tensor& gradient,
                                          const Slot& slot) {
   const int64_t count = slot.updates + 1;
-  if (!is_half(values.dtype())) return update(values, gradient, slot.state, count);
-  Update wide =
-      update(astype(values, DType::kF32), astype(gradient, DType::kF32), slot.state, count);
+  if (!is_half(values.dtype())) {
+    return update_in(slot.group, values, gradient, slot.state, count);
+  }
+  Update wide = update_in(slot.group, astype(values, DType::kF32), astype(gradient, DType::kF32),
+                          slot.state, count);
   wide.values = astype(wide.values, values.dtype());
   return wide;
 }
@@ -60,7 +111,10 @@ void Optimizer::step() {
   {
     const dispatch::CallScope scope;
     const NoGrad guard;
-    const absl::Cleanup forget = [this] { numbers_.clear(); };
+    const absl::Cleanup forget = [this] {
+      numbers_.clear();
+      current_ = nullptr;
+    };
     std::vector<std::pair<Slot*, Update>> updates;
     for (Slot& slot : slots_) {
       const Tensor& values = slot.parameter.tensor();
@@ -68,6 +122,7 @@ void Optimizer::step() {
       if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
       const std::optional<Tensor> gradient = values.grad();
       if (!gradient) continue;
+      current_ = &slot;
       updates.emplace_back(&slot, wide_update(values.inner(), *gradient, slot));
     }
     for (auto& [slot, update] : updates) {

@@ -13,19 +13,30 @@ struct SgdOptions {
   double dampening = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;
+
+  /// INVALID_ARGUMENT for a negative option, or Nesterov without momentum or with dampening.
+  void check() const;
+  template <typename Self, typename Visitor>
+  static void visit(Self& self, Visitor visitor) {
+    visitor("lr", self.learning_rate);
+    visitor("momentum", self.momentum);
+    visitor("dampening", self.dampening);
+    visitor("weight_decay", self.weight_decay);
+    visitor("nesterov", self.nesterov);
+  }
 };
 
-class SGD : public Optimizer {
+/// State: momentum_buffer.
+class SGD : public OptimizerOf<SgdOptions> {
  public:
-  /// INVALID_ARGUMENT for a negative option, or Nesterov without momentum or with dampening.
-  SGD(std::vector<nn::Parameter> parameters, const SgdOptions& options = {});
-
- protected:
-  Update update(const Tensor& values, const Tensor& gradient, const State& state,
-                int64_t count) override;
+  /// INVALID_ARGUMENT as `SgdOptions::check` and `add_group`.
+  explicit SGD(std::vector<nn::Parameter> parameters, const SgdOptions& options = {});
 
  private:
-  SgdOptions options_;
+  Update update(const SgdOptions& options, const Tensor& values, const Tensor& gradient,
+                const State& state, int64_t count) override;
+  std::span<const std::string_view> state_names() const override;
+  bool counts_updates() const override { return false; }
 };
 
 }  // namespace remora::optim

@@ -2,6 +2,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -150,11 +152,106 @@ TEST(data_loader, batches_join_the_devices_context) {
   }
 }
 
+std::vector<int64_t> labels_of(DataLoader& loader) {
+  std::vector<int64_t> seen;
+  for (const auto& [inputs, labels] : loader) {
+    for (const int64_t label : labels.to_vector<int64_t>()) seen.push_back(label);
+  }
+  return seen;
+}
+
+TEST(data_loader, reading_ahead_gives_the_same_batches) {
+  const TensorDataset dataset = numbered(23);
+  for (const int64_t prefetch : {1, 3, 100}) {
+    DataLoader plain(dataset, {.batch_size = 4, .shuffle = true, .seed = 6}, test_device());
+    DataLoader ahead(dataset, {.batch_size = 4, .shuffle = true, .seed = 6, .prefetch = prefetch},
+                     test_device());
+    for (int epoch = 0; epoch < 2; ++epoch) EXPECT_EQ(labels_of(ahead), labels_of(plain));
+  }
+}
+
+/// Counts how far it was read, and throws at one example.
+class WatchedDataset : public data::Dataset {
+ public:
+  explicit WatchedDataset(int64_t size, int64_t broken = -1) : size_(size), broken_(broken) {}
+  int64_t size() const override { return size_; }
+  Spec input_spec() const override { return {DType::kI64, {}}; }
+  Spec label_spec() const override { return {DType::kI64, {}}; }
+  void read(int64_t index, std::span<std::byte> input, std::span<std::byte> label) const override {
+    if (index == broken_) throw std::runtime_error("example 7 is broken");
+    std::memcpy(input.data(), &index, sizeof(index));
+    std::memcpy(label.data(), &index, sizeof(index));
+    read_.fetch_add(1);
+  }
+  int64_t examples_read() const { return read_.load(); }
+
+ private:
+  const int64_t size_;
+  const int64_t broken_;
+  mutable std::atomic<int64_t> read_{0};
+};
+
+TEST(data_loader, what_a_data_set_throws_reaches_whoever_asks_for_the_batch) {
+  for (const int64_t prefetch : {0, 2}) {
+    const WatchedDataset dataset(20, 7);
+    DataLoader loader(dataset, {.batch_size = 3, .prefetch = prefetch}, test_device());
+    auto batch = loader.begin();
+    EXPECT_EQ((*batch).labels.to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2}));
+    ++batch;
+    EXPECT_EQ((*batch).labels.to_vector<int64_t>(), (std::vector<int64_t>{3, 4, 5}));
+    ++batch;
+    for (int i = 0; i < 2; ++i) {
+      try {
+        *batch;
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "example 7 is broken");
+      }
+    }
+  }
+}
+
+TEST(data_loader, a_loop_that_is_left_stops_the_thread_within_its_bound) {
+  const WatchedDataset dataset(1'000'000);
+  {
+    DataLoader loader(dataset, {.batch_size = 10, .prefetch = 4}, test_device());
+    for (const auto& [inputs, labels] : loader) {
+      EXPECT_EQ(labels.size(0), 10);
+      break;
+    }
+  }  // the thread has ended: it is joined
+  // The batch that was taken, four in the queue, and one that the thread was about to put there.
+  EXPECT_LE(dataset.examples_read(), 60);
+}
+
+TEST(data_loader, batches_that_nobody_looks_at_are_passed_over) {
+  for (const int64_t prefetch : {0, 2}) {
+    const WatchedDataset dataset(6);
+    DataLoader loader(dataset, {.batch_size = 2, .prefetch = prefetch}, test_device());
+    auto batch = loader.begin();
+    ++batch;
+    EXPECT_EQ((*batch).labels.to_vector<int64_t>(), (std::vector<int64_t>{2, 3}));
+    ++batch;
+    ++batch;
+    EXPECT_TRUE(batch == loader.end());
+  }
+}
+
+TEST(data_loader, an_empty_data_set_has_no_batches) {
+  for (const int64_t prefetch : {0, 2}) {
+    const WatchedDataset dataset(0);
+    DataLoader loader(dataset, {.batch_size = 2, .prefetch = prefetch}, test_device());
+    EXPECT_TRUE(loader.begin() == loader.end());
+  }
+}
+
 TEST(data_loader, sizes_are_checked) {
   expect_error(kInvalid, "TensorDataset", [] { TensorDataset({1, 2, 3}, {2}, {0, 1}); });
   const TensorDataset dataset = numbered(2);
   expect_error(kInvalid, "batch_size is 0",
                [&] { DataLoader(dataset, {.batch_size = 0}, test_device()); });
+  expect_error(kInvalid, "prefetch is -1",
+               [&] { DataLoader(dataset, {.prefetch = -1}, test_device()); });
 }
 
 }  // namespace

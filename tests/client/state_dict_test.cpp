@@ -42,6 +42,27 @@ TEST(state_dict, names_every_parameter_in_order_and_brings_its_values_back) {
   EXPECT_TRUE(other.parameters()[0].tensor().is_leaf());
 }
 
+TEST(state_dict, running_statistics_are_part_of_it) {
+  nn::Sequential model(nn::BatchNorm1d(2), nn::Linear(2, 1));
+  model.to(tracked_device());
+  model(floats({1, -2, 3, 4}, {2, 2}));
+  const TensorMap state = model.state_dict();
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : state) names.push_back(name + " " + tensor.spec().str());
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"0.weight f32[2]", "0.bias f32[2]", "0.running_mean f32[2]",
+                                      "0.running_var f32[2]", "0.num_batches_tracked i64[]",
+                                      "1.weight f32[1, 2]", "1.bias f32[1]"}));
+  for (const bool drawn : {false, true}) {
+    nn::Sequential other(nn::BatchNorm1d(2), nn::Linear(2, 1));
+    if (drawn) other.to(tracked_device());
+    other.load_state_dict(state);
+    expect_floats(other.state_dict().at("0.running_mean"), {0.2F, 0.1F}, {2});
+    EXPECT_EQ(other.state_dict().at("0.num_batches_tracked").item<int64_t>(), 1);
+    EXPECT_FALSE(other.named_buffers()[0].parameter.tensor().requires_grad());
+  }
+}
+
 TEST(state_dict, a_module_that_was_never_drawn_takes_the_tensors_where_they_are) {
   nn::Linear model(2, 1);
   model.load_state_dict({{"weight", from_data({3.0, 4.0}, {1, 2}, tracked_device())},
