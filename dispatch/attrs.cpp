@@ -21,9 +21,9 @@ namespace dispatch {
 namespace {
 
 // The slots of one param field. Only these types can be params.
-size_t slots(const Scalar&) { return 1; }
-size_t slots(uint64_t) { return 1; }
-size_t slots(const Dims& list) { return list.size(); }
+size_t slot_count(const Scalar&) { return 1; }
+size_t slot_count(uint64_t) { return 1; }
+size_t slot_count(const Dims& list) { return list.size(); }
 
 void append_slots(const Scalar& value, std::vector<uint64_t>& out) { out.push_back(value.bits()); }
 void append_slots(uint64_t value, std::vector<uint64_t>& out) { out.push_back(value); }
@@ -64,24 +64,24 @@ size_t param_count(const Attrs& attrs) {
   size_t count = 0;
   visit_fields(attrs, [&](const auto& field, const auto& value) {
     if constexpr (kCanBeParam<std::remove_cvref_t<decltype(value)>>) {
-      if (field.kind == FieldKind::kParam) count += slots(value);
+      if (field.kind == FieldKind::kParam) count += slot_count(value);
     }
   });
   return count;
 }
 
-void append_params(const Attrs& attrs, std::vector<uint64_t>& out) {
+void append_params(const Attrs& attrs, std::vector<uint64_t>& slots) {
   visit_fields(attrs, [&](const auto& field, const auto& value) {
     if constexpr (kCanBeParam<std::remove_cvref_t<decltype(value)>>) {
-      if (field.kind == FieldKind::kParam) append_slots(value, out);
+      if (field.kind == FieldKind::kParam) append_slots(value, slots);
     }
   });
 }
 
-void set_params(Attrs& attrs, std::span<const uint64_t> in) {
+void set_params(Attrs& attrs, std::span<const uint64_t> slots) {
   visit_fields(attrs, [&](const auto& field, auto& value) {
     if constexpr (kCanBeParam<std::remove_cvref_t<decltype(value)>>) {
-      if (field.kind == FieldKind::kParam) take_slots(value, in);
+      if (field.kind == FieldKind::kParam) take_slots(value, slots);
     }
   });
 }

@@ -25,9 +25,9 @@ std::string_view dtype_name(DType dtype) {
   return "unknown";
 }
 
-std::optional<DType> dtype_from_name(std::string_view text) {
-#define DTYPE(number, enumerator, name, storage, category) \
-  if (text == #name) return DType::enumerator;
+std::optional<DType> dtype_from_name(std::string_view name) {
+#define DTYPE(number, enumerator, text, storage, category) \
+  if (name == #text) return DType::enumerator;
 #include "dispatch/dtypes.def"
 #undef DTYPE
   return std::nullopt;
