@@ -15,6 +15,7 @@ set(staging ${PROJECT_BINARY_DIR}/install)
 # Abseil's parts have their own names.
 set(libraries
   "ZLIB::ZLIB|zlib|zlib1g-dev|find_dependency(ZLIB)"
+  "PkgConfig::libzip|libzip|libzip-dev|"
   "PkgConfig::xxhash|libxxhash|libxxhash-dev|"
   "PkgConfig::openblas|openblas|libopenblas-dev|"
   "OpenSSL::SSL|libssl|libssl-dev|find_dependency(OpenSSL)"

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "client/io/safetensors_file.h"
+#include "client/nn/activations.h"
 #include "client/nn/layers.h"
 #include "client/ops.h"
 #include "dispatch/backend.h"

@@ -68,7 +68,7 @@ TEST(Prelude, RemaindersAreExactForAnyQuotientAndAnInfiniteDivisor) {
 
 TEST(Prelude, IntegerPowerIsExactAndWraps) {
   const auto power = [](int64_t x, int64_t y) {
-    return static_cast<int64_t>(r_pow(Wrapping(x), Wrapping(y)));
+    return static_cast<int64_t>(r_pow(Wrapping<int64_t>(x), Wrapping<int64_t>(y)));
   };
   EXPECT_EQ(power(3, 4), 81);
   EXPECT_EQ(power(-2, 63), std::numeric_limits<int64_t>::min());
