@@ -28,10 +28,10 @@ struct ReadFuture::State {
   }
   /// What the read calls with its result.
   static dispatch::ReadCallback answer(std::shared_ptr<State> state) {
-    return [state = std::move(state)](absl::StatusOr<dispatch::HostData> result) {
+    return [state = std::move(state)](absl::StatusOr<dispatch::HostData> data) {
       {
         const absl::MutexLock lock(&state->mutex);
-        state->result = std::move(result);
+        state->result = std::move(data);
       }
       state->device->executor().wake();
     };

@@ -69,7 +69,8 @@ StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
 }
 
 double StepLR::rate(double initial, size_t /*group*/, int64_t count) const {
-  return initial * std::pow(gamma_, static_cast<double>(count / step_size_));
+  const int64_t drops = count / step_size_;
+  return initial * std::pow(gamma_, static_cast<double>(drops));
 }
 
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
@@ -125,8 +126,8 @@ double LinearLR::rate(double initial, size_t /*group*/, int64_t count) const {
   return initial * (start_factor_ + (end_factor_ - start_factor_) * part);
 }
 
-LambdaLR::LambdaLR(Optimizer& optimizer, Factor factor)
-    : LambdaLR(optimizer, std::vector<Factor>(optimizer.groups(), std::move(factor))) {}
+LambdaLR::LambdaLR(Optimizer& optimizer, const Factor& factor)
+    : LambdaLR(optimizer, std::vector<Factor>(optimizer.groups(), factor)) {}
 
 LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Factor> factors)
     : Scheduler(optimizer), factors_(std::move(factors)) {

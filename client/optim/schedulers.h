@@ -111,7 +111,7 @@ class LinearLR : public Scheduler {
 class LambdaLR : public Scheduler {
  public:
   using Factor = std::function<double(int64_t count)>;
-  LambdaLR(Optimizer& optimizer, Factor factor);
+  LambdaLR(Optimizer& optimizer, const Factor& factor);
   LambdaLR(Optimizer& optimizer, std::vector<Factor> factors);
 
  private:

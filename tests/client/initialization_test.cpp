@@ -31,12 +31,12 @@ Moments moments(const nn::Parameter& parameter) {
   return found;
 }
 
-class initialization : public testing::Test {
+class Initialization : public testing::Test {
  protected:
   void SetUp() override { manual_seed(11); }
 };
 
-TEST_F(initialization, uniform_recipes_fill_their_bounds) {
+TEST_F(Initialization, uniform_recipes_fill_their_bounds) {
   const nn::Parameter xavier = blank({64, 32, 3, 3});
   nn::init::xavier_uniform(xavier, 2.0);
   const double bound = 2.0 * std::sqrt(6.0 / (32 * 9 + 64 * 9));
@@ -49,7 +49,7 @@ TEST_F(initialization, uniform_recipes_fill_their_bounds) {
   EXPECT_NEAR(moments(kaiming).high, kaiming_bound, 0.01 * kaiming_bound);
 }
 
-TEST_F(initialization, normal_recipes_have_their_deviation) {
+TEST_F(Initialization, normal_recipes_have_their_deviation) {
   const nn::Parameter xavier = blank({100, 60});
   nn::init::xavier_normal(xavier);
   EXPECT_NEAR(moments(xavier).deviation, std::sqrt(2.0 / 160), 0.003);
@@ -62,7 +62,7 @@ TEST_F(initialization, normal_recipes_have_their_deviation) {
   EXPECT_NEAR(moments(plain).deviation, 0.5, 0.02);
 }
 
-TEST_F(initialization, trunc_normal_is_the_normal_within_its_bounds) {
+TEST_F(Initialization, trunc_normal_is_the_normal_within_its_bounds) {
   const nn::Parameter cut = blank({20000});
   nn::init::trunc_normal(cut, 1.0, 2.0, -1.0, 2.0);
   const Moments found = moments(cut);
@@ -79,7 +79,7 @@ TEST_F(initialization, trunc_normal_is_the_normal_within_its_bounds) {
   EXPECT_NEAR(moments(wide).deviation, 1.0, 0.02);
 }
 
-TEST_F(initialization, orthogonal_rows_or_columns_are_orthogonal) {
+TEST_F(Initialization, orthogonal_rows_or_columns_are_orthogonal) {
   for (const Shape& shape : {Shape{40, 40}, Shape{12, 5, 3}, Shape{30, 4}}) {
     const nn::Parameter made = blank(shape);
     nn::init::orthogonal(made, 1.5);
@@ -93,7 +93,7 @@ TEST_F(initialization, orthogonal_rows_or_columns_are_orthogonal) {
   }
 }
 
-TEST_F(initialization, constants_and_the_identity) {
+TEST_F(Initialization, constants_and_the_identity) {
   const nn::Parameter made = blank({2, 3});
   nn::init::eye(made);
   expect_floats(made.tensor(), {1, 0, 0, 0, 1, 0}, {2, 3});
@@ -104,7 +104,7 @@ TEST_F(initialization, constants_and_the_identity) {
   expect_floats(made.tensor(), {2.5, 2.5, 2.5, 2.5, 2.5, 2.5}, {2, 3});
 }
 
-TEST_F(initialization, a_recipe_given_late_keeps_the_leaf) {
+TEST_F(Initialization, a_recipe_given_late_keeps_the_leaf) {
   nn::Linear model(4, 4);
   model.to(tracked_device());
   const nn::Parameter weight = model.weight();
@@ -114,7 +114,7 @@ TEST_F(initialization, a_recipe_given_late_keeps_the_leaf) {
   EXPECT_TRUE(weight.tensor().grad().has_value());
 }
 
-TEST_F(initialization, the_same_seed_gives_the_same_bits) {
+TEST_F(Initialization, the_same_seed_gives_the_same_bits) {
   std::vector<std::vector<float>> drawn;
   for (int i = 0; i < 2; ++i) {
     manual_seed(5);
@@ -129,14 +129,14 @@ TEST_F(initialization, the_same_seed_gives_the_same_bits) {
   EXPECT_EQ(drawn[1], drawn[3]);
 }
 
-TEST_F(initialization, what_makes_no_sense_is_refused) {
+TEST_F(Initialization, what_makes_no_sense_is_refused) {
   expect_error(kInvalid, "two axes or more", [] { nn::init::xavier_uniform(blank({3})); });
   expect_error(kInvalid, "the range [2, 1]",
                [] { nn::init::trunc_normal(blank({3}), 0, 1, 2, 1); });
   expect_error(kInvalid, "takes rank 2", [] { nn::init::eye(blank({3})); });
 }
 
-TEST_F(initialization, layers_start_as_those_of_pytorch) {
+TEST_F(Initialization, layers_start_as_those_of_pytorch) {
   const auto bound_of = [](nn::Module&& module, const std::string& name) {
     module.to(test_device());
     for (const nn::NamedParameter& named : module.named_parameters()) {

@@ -43,7 +43,7 @@ TEST(device, says_what_it_is_and_what_it_holds) {
 }
 
 #if REMORA_CPU && REMORA_REMOTE
-class far_reads : public testing::Test {
+class FarReads : public testing::Test {
  protected:
   Device far() const { return Device::parse(worker_.device()); }
   dispatch::WireStats wire() const { return far().state().stats().wire; }
@@ -52,12 +52,14 @@ class far_reads : public testing::Test {
   test::WorkerProcess worker_;
 };
 
-TEST_F(far_reads, read_all_is_one_round_trip_in_one_frame) {
+TEST_F(FarReads, read_all_is_one_round_trip_in_one_frame) {
   std::vector<Tensor> tensors;
+  tensors.reserve(20);
   for (int i = 0; i < 20; ++i) tensors.push_back(full({4}, i, far()));
   far().synchronize();
   for (int round = 0; round < 3; ++round) {
     std::vector<Tensor> doubled;
+    doubled.reserve(tensors.size());
     for (const Tensor& tensor : tensors) doubled.push_back(tensor * 2);
     const dispatch::WireStats before = wire();
     const std::vector<ReadFuture> read = read_all(doubled);
@@ -70,7 +72,7 @@ TEST_F(far_reads, read_all_is_one_round_trip_in_one_frame) {
   }
 }
 
-TEST_F(far_reads, read_all_waits_for_uploads_and_moves) {
+TEST_F(FarReads, read_all_waits_for_uploads_and_moves) {
   const std::vector<float> large(100'000, 3.0F);  // by the bulk plane
   const Tensor uploaded = from_data(large, {100'000}, far());
   const Tensor moved = (from_data(large, {100'000}, Device::cpu()) * 2).to(far());
@@ -82,7 +84,7 @@ TEST_F(far_reads, read_all_waits_for_uploads_and_moves) {
   EXPECT_EQ(read[3].item<float>(), 300'000);
 }
 
-TEST_F(far_reads, a_read_async_that_nobody_looks_at_waits_for_nothing) {
+TEST_F(FarReads, a_read_async_that_nobody_looks_at_waits_for_nothing) {
   const Tensor x = full({4}, 2, far());
   const ReadFuture early = (x * 3).read_async();
   const ReadFuture late = (x * 4).read_async();
@@ -90,7 +92,7 @@ TEST_F(far_reads, a_read_async_that_nobody_looks_at_waits_for_nothing) {
   EXPECT_EQ(early.to_vector<float>(), std::vector<float>(4, 6));
 }
 
-TEST_F(far_reads, a_worker_that_died_is_said_by_every_tensor) {
+TEST_F(FarReads, a_worker_that_died_is_said_by_every_tensor) {
   auto worker = std::make_unique<test::WorkerProcess>();
   const Device device = Device::parse(worker->device());
   const Tensor x = full({4}, 2, device);
@@ -102,7 +104,7 @@ TEST_F(far_reads, a_worker_that_died_is_said_by_every_tensor) {
   }
 }
 
-TEST_F(far_reads, asking_a_device_about_itself_asks_no_worker) {
+TEST_F(FarReads, asking_a_device_about_itself_asks_no_worker) {
   const Tensor held = full({1000}, 1, far()) + 1;
   far().synchronize();
   const dispatch::WireStats before = wire();
