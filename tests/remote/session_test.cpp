@@ -125,12 +125,13 @@ class OpenRead {
     EXPECT_TRUE(session_->upload(kId, 0, data).ok());
   }
   void ask(const std::function<void()>& then = [] {}) {
-    session_->read(storage_, kSpec, [this, then](const absl::StatusOr<dispatch::HostData>& read) {
+    const auto answer = [this, then](const absl::StatusOr<dispatch::HostData>& read) {
       status_ = read.status();
       in_callback_ = CallbackScope::inside();
       then();
       answered_.Notify();
-    });
+    };
+    session_->read({{&storage_, kSpec, answer}});
   }
   absl::Status wait() {
     const bool answered = answered_.WaitForNotificationWithTimeout(absl::Seconds(20));
