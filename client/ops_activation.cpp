@@ -78,6 +78,7 @@ Tensor selu(const Tensor& x) {
 Tensor gelu(const Tensor& x, GeluForm form) {
   const CallScope scope;
   require_float("gelu", x.dtype());
+  if (is_half(x.dtype())) return through_f32(x, [&](const Tensor& f) { return gelu(f, form); });
   if (form == GeluForm::kErf) return 0.5 * x * (1.0 + erf(x * (1.0 / std::numbers::sqrt2)));
   const double scale = std::sqrt(2.0 / std::numbers::pi);
   return 0.5 * x * (1.0 + tanh(scale * (x + 0.044715 * (x * x * x))));

@@ -273,6 +273,9 @@ Tensor allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool
 Tensor lerp(const Tensor& start, const Tensor& end, const Operand& weight) {
   const CallScope scope;
   require_float("lerp", start.dtype());
+  if (is_half(start.dtype()) && start.dtype() == end.dtype()) {
+    return through_f32(start, [&](const Tensor& f) { return lerp(f, end, weight); });
+  }
   return start + weight * (end - start);
 }
 

@@ -220,6 +220,10 @@ Dims resolve(std::string_view function, const Tensor& x, const AdaptiveSizes& si
 Tensor adaptive_avg(std::string_view function, const Tensor& x, const AdaptiveSizes& sizes,
                     int64_t spatial) {
   const CallScope scope;
+  if (is_half(x.dtype())) {
+    return through_f32(x,
+                       [&](const Tensor& f) { return adaptive_avg(function, f, sizes, spatial); });
+  }
   const Dims wanted = resolve(function, x, sizes, spatial);
   Tensor result = x;
   for (int64_t i = 0; i < spatial; ++i) {

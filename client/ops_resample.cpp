@@ -161,6 +161,9 @@ std::vector<ResampledAxis> resampled_axes(const Tensor& x, const InterpolateOpti
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
   const CallScope scope;
   require_float("interpolate", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return interpolate(f, options); });
+  }
   const std::vector<ResampledAxis> axes = resampled_axes(x, options);
   if (options.mode == Interpolation::kCubic && axes.size() > 2) {
     refuse("interpolate", "cubic interpolation takes one or two axes");

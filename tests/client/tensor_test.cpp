@@ -128,7 +128,9 @@ TEST(elementwise, known_answers) {
                 {1, 5.5F, -1}, {3});
   expect_floats(remainder(floats({-1, 1}, {2}), floats({INFINITY, 0.1F}, {2})),
                 {INFINITY, 0.09999998658895493F}, {2});
-  expect_error(kInvalid, "fmod", [] { fmod(integers({5}, {1}), 3); });
+  expect_integers(fmod(integers({5, -5}, {2}), 3), {2, -2}, {2});
+  expect_integers(remainder(integers({5, -5}, {2}), 3), {2, 1}, {2});
+  expect_error(kInvalid, "fmod", [] { (void)fmod(integers({5}, {1}), 0).to_vector<int64_t>(); });
   expect_floats(maximum(floats({NAN, 1}, {2}), 0), {NAN, 1}, {2});
   expect_floats(fmax(floats({NAN, -1}, {2}), 0), {0, 0}, {2});
   expect_booleans(isfinite(floats({1, INFINITY, NAN}, {3})), {true, false, false}, {3});

@@ -32,12 +32,17 @@ double error_of(DType dtype) {
 
 class OpCaseGradient : public OnEveryDevice {};
 
+constexpr double kLargestF16 = 65504.0;
+
 /// Cases with listed elements show ties, NaN and kinks, where differences say nothing.
 bool is_checked(const OpCase& op_case) {
   int64_t elements = 0;
   bool real = false;
+  const auto* cast = std::get_if<dispatch::DTypeAttrs>(&op_case.attrs);
   for (const Input& input : op_case.inputs) {
     if (input.fill == Fill::kListed || input.fill == Fill::kSpecial) return false;
+    // Of numbers this large a cast to 16 bits gives infinity, or stairs longer than a difference.
+    if (cast != nullptr && is_half(cast->dtype) && input.high > kLargestF16) return false;
     elements += input.spec.numel();
     real |= is_float(input.spec.dtype);
   }

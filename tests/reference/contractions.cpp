@@ -122,7 +122,15 @@ int64_t pool_size(int64_t size, const PoolAttrs& pool, size_t side) {
   return count;
 }
 
-/// Of equals the first in row-major order is chosen; a NaN wins over every number.
+/// True if element `a` is above element `b`; a NaN is above every number.
+bool is_above(const Array& x, int64_t a, int64_t b) {
+  if (!x.is_real()) return x.integer(static_cast<size_t>(a)) > x.integer(static_cast<size_t>(b));
+  const double at_a = x.as_real(a);
+  const double at_b = x.as_real(b);
+  return at_a > at_b || (std::isnan(at_a) && !std::isnan(at_b));
+}
+
+/// Of equals the first in row-major order is chosen.
 Arrays max_pool2d(const Arrays& inputs, const dispatch::Attrs& attrs) {
   const auto& pool = std::get<PoolAttrs>(attrs);
   const Array& x = inputs[0];
@@ -139,11 +147,7 @@ Arrays max_pool2d(const Arrays& inputs, const dispatch::Attrs& attrs) {
         const int64_t w = o[3] * pool.stride[1] + kw * pool.dilation[1] - pool.padding[1];
         if (h < 0 || h >= shape[2] || w < 0 || w >= shape[3]) continue;
         const int64_t at = offset_of(shape, {o[0], o[1], h, w});
-        const double value = x.as_real(at);
-        if (best < 0 || value > x.as_real(best) ||
-            (std::isnan(value) && !std::isnan(x.as_real(best)))) {
-          best = at;
-        }
+        if (best < 0 || is_above(x, at, best)) best = at;
       }
     }
     copy_element(x, best, largest, to);
