@@ -87,12 +87,16 @@ std::vector<double> differences(const OpCase& op_case, reference::Arrays inputs,
   std::vector<double> gradient;
   for (double& element : inputs[by].reals) {
     const double at = element;
-    element = at + kStep;
-    const double above = weighted(op_case, inputs, cotangents);
-    element = at - kStep;
-    const double below = weighted(op_case, inputs, cotangents);
-    element = at;
-    gradient.push_back((above - below) / (2 * kStep));
+    const auto difference = [&](double step) {
+      element = at + step;
+      const double above = weighted(op_case, inputs, cotangents);
+      element = at - step;
+      const double below = weighted(op_case, inputs, cotangents);
+      element = at;
+      return (above - below) / (2 * step);
+    };
+    // Richardson's extrapolation: the error falls with the fourth power of the step.
+    gradient.push_back((4 * difference(kStep / 2) - difference(kStep)) / 3);
   }
   return gradient;
 }
