@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "dispatch/buffer.h"
 #include "dispatch/graph.h"
+#include "dispatch/memory_owner.h"
 #include "dispatch/value.h"
 
 namespace remora::dispatch {
@@ -111,6 +112,8 @@ class Backend {
   /// Gives memory that is kept for reuse back to where it came from. A worker keeps its own: other
   /// sessions use it.
   virtual void trim() {}
+  /// An owner allocates no more: memory that was kept for it is given back.
+  virtual void retire(MemoryOwner owner) { (void)owner; }
   virtual WireStats wire_stats() const { return {}; }
 };
 

@@ -12,7 +12,9 @@
 namespace remora::dispatch {
 
 struct Executor::Queue {
-  std::deque<Task> tasks;     // all fields guarded by the executor's mutex
+  explicit Queue(MemoryOwner of) : owner(of) {}
+  const MemoryOwner owner;
+  std::deque<Task> tasks;     // all fields below guarded by the executor's mutex
   size_t settled_inputs = 0;  // of the first task, already seen settled
   size_t windows = 0;
   int64_t bytes = 0;
@@ -82,8 +84,8 @@ void Executor::stop() {
   }
 }
 
-Executor::QueuePtr Executor::add_queue() {
-  auto queue = std::make_shared<Queue>();
+Executor::QueuePtr Executor::add_queue(MemoryOwner owner) {
+  auto queue = std::make_shared<Queue>(owner);
   const absl::MutexLock lock(&mutex_);
   queues_.push_back(queue);
   return queue;
@@ -164,6 +166,7 @@ void Executor::run_one() {
     const bool is_window = std::holds_alternative<WindowRun>(task);
     if (is_window) bytes = output_bytes(std::get<WindowRun>(task));
     mutex_.Unlock();
+    const MemoryOwnerScope scope(held->owner);
     execute(task);
     task = CallTask{};  // what it held goes before anyone can see it done
     mutex_.Lock();

@@ -21,6 +21,7 @@
 #include "dispatch/backend.h"
 #include "dispatch/graph.h"
 #include "dispatch/memory_account.h"
+#include "dispatch/memory_owner.h"
 #include "dispatch/plan_cache.h"
 #include "dispatch/value.h"
 
@@ -69,7 +70,8 @@ class Executor {
   /// go on waiting until the process is gone; the main thread, which takes it down, does not.
   void stop();
 
-  QueuePtr add_queue();
+  /// Memory that its tasks allocate is that owner's.
+  QueuePtr add_queue(MemoryOwner owner = kNoOwner);
   /// Drops what the queue still holds: pending outputs are poisoned with `reason`, reads answered
   /// with it.
   void close_queue(const QueuePtr& queue, const absl::Status& reason);

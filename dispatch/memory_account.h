@@ -1,4 +1,5 @@
-// Accounting of live tensor bytes against a limit: one account per session or identity.
+// Accounting of live tensor bytes against a limit: one account per session or identity. An account
+// may stand within another, a session's within its identity's: what it reserves counts in both.
 // Thread-safe.
 #pragma once
 
@@ -36,8 +37,9 @@ class MemoryCharge {
 class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
  public:
   /// `owner` is named in refusals: "session 3f2a".
-  MemoryAccount(std::string owner, int64_t limit_bytes)
-      : owner_(std::move(owner)), limit_bytes_(limit_bytes) {}
+  MemoryAccount(std::string owner, int64_t limit_bytes,
+                std::shared_ptr<MemoryAccount> within = nullptr)
+      : owner_(std::move(owner)), limit_bytes_(limit_bytes), within_(std::move(within)) {}
   /// Reserves `bytes`, or RESOURCE_EXHAUSTED with the bytes asked for, in use and allowed.
   absl::StatusOr<MemoryCharge> reserve(int64_t bytes);
   int64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
@@ -45,8 +47,12 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
 
  private:
   friend class MemoryCharge;
+  absl::Status take(int64_t bytes);
+  void give_back(int64_t bytes);
+
   const std::string owner_;
   const int64_t limit_bytes_;
+  const std::shared_ptr<MemoryAccount> within_;
   std::atomic<int64_t> used_bytes_{0};
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 
 namespace remora::dispatch {
@@ -13,6 +14,9 @@ constexpr int64_t kAlignment_bytes = 64;
 constexpr int64_t kClassesPerDoubling = 8;
 /// Steps between classes end here: the size of a huge page.
 constexpr int64_t kLargestStep_bytes = int64_t{2} << 20;
+
+/// Cached blocks of a class that are looked at for one that need not be cleared.
+constexpr size_t kOwnerLookups = 8;
 
 /// The size a request is served with.
 int64_t class_bytes(int64_t bytes) {
@@ -35,15 +39,43 @@ absl::StatusOr<void*> MemoryPool::allocate(int64_t bytes) {
     const absl::MutexLock lock(&mutex_);
     return refusal(bytes);
   }
+  const MemoryOwner owner = current_memory_owner();
   const int64_t size = class_bytes(bytes);
-  const absl::MutexLock lock(&mutex_);
-  if (const auto found = cached_.find(size); found != cached_.end() && !found->second.empty()) {
-    void* memory = found->second.back();
-    found->second.pop_back();
-    cached_bytes_ -= size;
+  Block block;
+  {
+    const absl::MutexLock lock(&mutex_);
+    block = take_cached(size, owner);
+    if (block.memory == nullptr) {
+      REMORA_ASSIGN_OR_RETURN(block.memory, allocate_new(size, bytes));
+    }
     live_bytes_ += size;
-    return memory;
+    if (owner != kNoOwner) {
+      owned_.insert_or_assign(block.memory, owner);
+      ++owners_[owner].live_blocks;
+    }
   }
+  // A new block too may have been another owner's, by way of the source.
+  if (owner != kNoOwner && block.owner != owner) source_.clear(block.memory, size);
+  return block.memory;
+}
+
+MemoryPool::Block MemoryPool::take_cached(int64_t size, MemoryOwner owner) {
+  const auto found = cached_.find(size);
+  if (found == cached_.end() || found->second.empty()) return {};
+  std::vector<Block>& blocks = found->second;
+  const size_t looked_at = std::min(blocks.size(), kOwnerLookups);
+  for (size_t back = 1; back <= looked_at; ++back) {
+    if (blocks[blocks.size() - back].owner != owner) continue;
+    std::swap(blocks[blocks.size() - back], blocks.back());
+    break;
+  }
+  const Block block = blocks.back();
+  blocks.pop_back();
+  cached_bytes_ -= size;
+  return block;
+}
+
+absl::StatusOr<void*> MemoryPool::allocate_new(int64_t size, int64_t bytes) {
   if (live_bytes_ + cached_bytes_ + size > limit_bytes_) trim_locked();
   if (live_bytes_ + size > limit_bytes_) return refusal(bytes);
   void* memory = source_.allocate(size);
@@ -51,21 +83,44 @@ absl::StatusOr<void*> MemoryPool::allocate(int64_t bytes) {
     trim_locked();
     memory = source_.allocate(size);
   }
-  if (memory == nullptr) {
-    return absl::ResourceExhaustedError(str_cat(name_, ": the system has no ", bytes,
-                                                " bytes left; ", live_bytes_, " of ", limit_bytes_,
-                                                " in use"));
-  }
-  live_bytes_ += size;
-  return memory;
+  if (memory != nullptr) return memory;
+  return absl::ResourceExhaustedError(str_cat(name_, ": the system has no ", bytes, " bytes left; ",
+                                              live_bytes_, " of ", limit_bytes_, " in use"));
 }
 
 void MemoryPool::free(void* memory, int64_t bytes) {
   const int64_t size = class_bytes(bytes);
   const absl::MutexLock lock(&mutex_);
-  cached_[size].push_back(memory);
   live_bytes_ -= size;
+  MemoryOwner owner = kNoOwner;
+  bool retired = false;
+  if (const auto found = owned_.find(memory); found != owned_.end()) {
+    owner = found->second;
+    owned_.erase(found);
+    const auto use = owners_.find(owner);
+    retired = use->second.retired;
+    if (--use->second.live_blocks == 0) owners_.erase(use);
+  }
+  if (retired) {
+    source_.free(memory, size);
+    return;
+  }
+  cached_[size].push_back({memory, owner});
   cached_bytes_ += size;
+}
+
+void MemoryPool::retire(MemoryOwner owner) {
+  const absl::MutexLock lock(&mutex_);
+  for (auto& [size, blocks] : cached_) {
+    const auto gone = std::partition(blocks.begin(), blocks.end(),
+                                     [&](const Block& block) { return block.owner != owner; });
+    for (auto block = gone; block != blocks.end(); ++block) {
+      source_.free(block->memory, size);
+      cached_bytes_ -= size;
+    }
+    blocks.erase(gone, blocks.end());
+  }
+  if (const auto use = owners_.find(owner); use != owners_.end()) use->second.retired = true;
 }
 
 absl::Status MemoryPool::charge(int64_t bytes) {
@@ -88,7 +143,7 @@ void MemoryPool::trim() {
 
 void MemoryPool::trim_locked() {
   for (auto& [size, blocks] : cached_) {
-    for (void* memory : blocks) source_.free(memory, size);
+    for (const Block& block : blocks) source_.free(block.memory, size);
     blocks.clear();
   }
   cached_bytes_ = 0;

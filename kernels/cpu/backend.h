@@ -33,6 +33,7 @@ class CpuBackend : public dispatch::Backend {
   absl::Status synchronize() override { return absl::OkStatus(); }
   dispatch::MemoryUse memory() const override;
   void trim() override;
+  void retire(dispatch::MemoryOwner owner) override { memory_->pool.retire(owner); }
 
  private:
   const std::string name_;  // "cpu:0"

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/limits.h"
@@ -52,6 +53,10 @@ void HostMemory::free(void* memory, int64_t bytes) {
   } else {
     munmap(memory, static_cast<size_t>(round_up(bytes, kHugePageBytes)));
   }
+}
+
+void HostMemory::clear(void* memory, int64_t bytes) {
+  std::memset(memory, 0, static_cast<size_t>(bytes));
 }
 
 }  // namespace remora::cpu

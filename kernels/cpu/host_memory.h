@@ -10,6 +10,7 @@ class HostMemory : public dispatch::MemorySource {
  public:
   void* allocate(int64_t bytes) override;
   void free(void* memory, int64_t bytes) override;
+  void clear(void* memory, int64_t bytes) override;
 };
 
 }  // namespace remora::cpu

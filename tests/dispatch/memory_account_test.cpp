@@ -56,5 +56,24 @@ TEST(MemoryAccount, outlives_its_owner_while_a_charge_is_held) {
   EXPECT_TRUE(watched.expired());
 }
 
+TEST(MemoryAccount, an_account_within_another_counts_in_both) {
+  const auto identity = std::make_shared<MemoryAccount>("identity alice", 100);
+  const auto first = std::make_shared<MemoryAccount>("session 1", 80, identity);
+  const auto second = std::make_shared<MemoryAccount>("session 2", 80, identity);
+  {
+    MemoryCharge charge = *first->reserve(60);
+    EXPECT_EQ(identity->used_bytes(), 60);
+    EXPECT_TRUE(fails_with(second->reserve(50).status(), absl::StatusCode::kResourceExhausted,
+                           {"identity alice", "50", "60", "100"}));
+    EXPECT_EQ(second->used_bytes(), 0);
+    EXPECT_TRUE(fails_with(first->reserve(30).status(), absl::StatusCode::kResourceExhausted,
+                           {"session 1", "30", "60", "80"}));
+    const MemoryCharge part = charge.split(20);
+    EXPECT_EQ(identity->used_bytes(), 60);
+  }
+  EXPECT_EQ(first->used_bytes(), 0);
+  EXPECT_EQ(identity->used_bytes(), 0);
+}
+
 }  // namespace
 }  // namespace remora::test

@@ -1,7 +1,11 @@
 #include "dispatch/memory_pool.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <map>
+#include <vector>
 
 #include "tests/dispatch/program.h"
 
@@ -25,6 +29,11 @@ class CountingSource : public dispatch::MemorySource {
     out_.erase(memory);
     bytes_out -= bytes;
   }
+  void clear(void* memory, int64_t bytes) override {
+    EXPECT_EQ(out_.at(memory), bytes);
+    cleared.push_back(memory);
+  }
+  std::vector<void*> cleared;
   int64_t bytes_out = 0;
   int64_t capacity = INT64_MAX;
 
@@ -113,6 +122,96 @@ TEST(MemoryPool, every_size_class_covers_its_request_and_wastes_at_most_an_eight
     EXPECT_LE(source.bytes_out, bytes + std::max<int64_t>(63, bytes / 8)) << bytes;
     pool.free(block, bytes);
   }
+}
+
+/// Memory of a real heap, which hands freed blocks out again as they were.
+class HeapSource : public dispatch::MemorySource {
+ public:
+  void* allocate(int64_t bytes) override { return std::malloc(static_cast<size_t>(bytes)); }
+  void free(void* memory, int64_t) override { std::free(memory); }
+  void clear(void* memory, int64_t bytes) override {
+    std::memset(memory, 0, static_cast<size_t>(bytes));
+  }
+};
+
+TEST(MemoryPool, what_one_owner_leaves_another_never_sees) {
+  HeapSource source;
+  MemoryPool pool("cpu:0", source, 1 << 20);
+  constexpr int64_t kBytes = 1000;
+  const auto all_are = [](const void* memory, unsigned char value) {
+    const auto* bytes = static_cast<const unsigned char*>(memory);
+    return std::all_of(bytes, bytes + kBytes, [&](unsigned char each) { return each == value; });
+  };
+  const auto write_and_free = [&](dispatch::MemoryOwner owner, unsigned char value) {
+    const dispatch::MemoryOwnerScope scope(owner);
+    void* memory = *pool.allocate(kBytes);
+    std::memset(memory, value, kBytes);
+    pool.free(memory, kBytes);
+  };
+  // From the pool's cache.
+  write_and_free(1, 0xaa);
+  {
+    const dispatch::MemoryOwnerScope scope(2);
+    void* memory = *pool.allocate(kBytes);
+    EXPECT_TRUE(all_are(memory, 0));
+    pool.free(memory, kBytes);
+  }
+  // By way of the source, which gives back the same block.
+  write_and_free(1, 0xbb);
+  pool.trim();
+  const dispatch::MemoryOwnerScope scope(2);
+  void* memory = *pool.allocate(kBytes);
+  EXPECT_TRUE(all_are(memory, 0));
+  pool.free(memory, kBytes);
+}
+
+TEST(MemoryPool, an_owner_gets_its_own_blocks_back_as_they_are) {
+  CountingSource source;
+  MemoryPool pool("cpu:0", source, 1 << 20);
+  void* first = nullptr;
+  void* second = nullptr;
+  {
+    const dispatch::MemoryOwnerScope scope(1);
+    first = *pool.allocate(100);
+  }
+  {
+    const dispatch::MemoryOwnerScope scope(2);
+    second = *pool.allocate(100);
+  }
+  EXPECT_EQ(source.cleared, (std::vector<void*>{first, second}));
+  pool.free(first, 100);
+  pool.free(second, 100);
+  {
+    const dispatch::MemoryOwnerScope scope(1);
+    EXPECT_EQ(*pool.allocate(100), first);
+  }
+  EXPECT_EQ(source.cleared.size(), 2u);
+  pool.free(first, 100);
+  // A program without owners pays nothing.
+  void* plain = *pool.allocate(100);
+  EXPECT_EQ(source.cleared.size(), 2u);
+  pool.free(plain, 100);
+}
+
+TEST(MemoryPool, a_retired_owner_leaves_nothing_in_the_cache) {
+  CountingSource source;
+  MemoryPool pool("cpu:0", source, 1 << 20);
+  void* in_use = nullptr;
+  {
+    const dispatch::MemoryOwnerScope scope(1);
+    in_use = *pool.allocate(100);
+    void* cached = *pool.allocate(100);
+    pool.free(cached, 100);
+  }
+  void* others = *pool.allocate(200);
+  pool.free(others, 200);
+  pool.retire(1);
+  EXPECT_EQ(pool.cached_bytes(), source.bytes_out - pool.live_bytes());
+  const int64_t cached_bytes = pool.cached_bytes();
+  EXPECT_GT(cached_bytes, 0) << "what has no owner stays";
+  pool.free(in_use, 100);
+  EXPECT_EQ(pool.cached_bytes(), cached_bytes);
+  EXPECT_EQ(pool.live_bytes(), 0);
 }
 
 }  // namespace
