@@ -5,38 +5,27 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <thread>
+
+#include "kernels/cpu/cgroup.h"
 
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
 
 namespace remora::cpu {
-namespace {
-
-/// The number in a cgroup file; the largest where there is none ("max" or no such file).
-int64_t cgroup_limit(const char* path) {
-  std::ifstream file(path);
-  uint64_t bytes = 0;
-  constexpr auto kNone = std::numeric_limits<int64_t>::max();
-  if (!(file >> bytes)) return kNone;
-  return static_cast<int64_t>(std::min(bytes, static_cast<uint64_t>(kNone)));
-}
-
-}  // namespace
-
 int usable_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0
+                          ? CPU_COUNT(&set)
+                          : static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, std::min(allowed, cgroup_limits().processors));
 }
 
 int64_t usable_memory_bytes() {
   const int64_t physical = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  return std::min({physical, cgroup_limit("/sys/fs/cgroup/memory.max"),
-                   cgroup_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  return std::min(physical, cgroup_limits().memory_bytes);
 }
 
 std::string processor_name() {

@@ -7,9 +7,10 @@
 
 namespace remora::cpu {
 
-/// Processors this process may run on; at least 1.
+/// Processors this process may run on: its affinity, or its cgroups' processor time where that is
+/// less; at least 1.
 int usable_processors();
-/// Physical memory, or this process's cgroup limit where that is lower.
+/// Physical memory, or the limit of its cgroups where that is lower.
 int64_t usable_memory_bytes();
 /// "Intel(R) Xeon(R) Processor", or the architecture where the system does not say.
 std::string processor_name();
