@@ -7,6 +7,7 @@
 
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "dispatch/worker_address.h"
 
 namespace remora::dispatch {
 namespace {
@@ -77,24 +78,15 @@ absl::StatusOr<std::string> parse_inner(std::string_view text, std::string_view 
   return device_text(*inner);
 }
 
-/// "host:port" or "[v6]:port".
-absl::Status check_host_port(std::string_view address, std::string_view whole) {
-  const size_t colon = address.rfind(':');
-  const bool v6 = !address.empty() && address.front() == '[';
-  bool good = colon != std::string_view::npos && colon > 0 &&
-              parse_number(address.substr(colon + 1), 65535).value_or(0) > 0;
-  if (good && v6) good = colon >= 3 && address[colon - 1] == ']';
-  if (good && !v6) good = address.substr(0, colon).find_first_of(":[]@ ") == std::string_view::npos;
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(str_cat("device '", whole, "': '", address,
-                                            "' is not HOST:PORT with a port from 1 to 65535"));
-}
-
 absl::StatusOr<DeviceIdentity> parse_remote(std::string_view rest, std::string_view whole) {
   DeviceIdentity identity{.kind = BackendKind::kRemote};
   const size_t slash = rest.find('/');
   identity.endpoint = lower(rest.substr(0, slash));
-  REMORA_RETURN_IF_ERROR(check_host_port(identity.endpoint, whole));
+  const absl::StatusOr<WorkerAddress> address = parse_worker_address(identity.endpoint);
+  if (!address.ok() || address->is_unix) {
+    return absl::InvalidArgumentError(str_cat("device '", whole, "': '", identity.endpoint,
+                                              "' is not HOST:PORT with a port from 1 to 65535"));
+  }
   if (slash != std::string_view::npos && slash + 1 < rest.size()) {
     REMORA_ASSIGN_OR_RETURN(identity.inner, parse_inner(lower(rest.substr(slash + 1)), whole));
   }
