@@ -45,18 +45,20 @@ if(NOT REMORA_REMOTE STREQUAL "OFF")
       set(REMORA_GRPC PkgConfig::grpcpp)
     endif()
   endif()
+  # TLS and token hashes; gRPC needs it too.
+  find_package(OpenSSL QUIET)
   if(TARGET gRPC::grpc_cpp_plugin)
     set(REMORA_GRPC_PLUGIN $<TARGET_FILE:gRPC::grpc_cpp_plugin>)
   else()
     find_program(REMORA_GRPC_PLUGIN_PATH grpc_cpp_plugin)
     set(REMORA_GRPC_PLUGIN ${REMORA_GRPC_PLUGIN_PATH})
   endif()
-  if(TARGET protobuf::libprotobuf AND TARGET protobuf::protoc AND REMORA_GRPC AND REMORA_GRPC_PLUGIN)
+  if(TARGET protobuf::libprotobuf AND TARGET protobuf::protoc AND REMORA_GRPC AND REMORA_GRPC_PLUGIN AND OpenSSL_FOUND)
     set(REMORA_HAVE_REMOTE ON)
   elseif(REMORA_REMOTE STREQUAL "ON")
-    message(FATAL_ERROR "REMORA_REMOTE=ON needs gRPC and protobuf with their compilers (Debian: libgrpc++-dev "
-      "libprotobuf-dev protobuf-compiler protobuf-compiler-grpc); "
-      "found protobuf '${Protobuf_VERSION}', gRPC '${REMORA_GRPC}', plugin '${REMORA_GRPC_PLUGIN}'")
+    message(FATAL_ERROR "REMORA_REMOTE=ON needs gRPC and protobuf with their compilers, and OpenSSL (Debian: libgrpc++-dev "
+      "libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libssl-dev); found protobuf '${Protobuf_VERSION}', "
+      "gRPC '${REMORA_GRPC}', plugin '${REMORA_GRPC_PLUGIN}', OpenSSL '${OPENSSL_VERSION}'")
   endif()
 endif()
 
@@ -79,6 +81,7 @@ set(REMORA_PROGRAM_LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 if(REMORA_HAVE_SERVER)
   find_package(spdlog CONFIG REQUIRED)
   set(REMORA_SPDLOG spdlog::spdlog)
+  pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 endif()
 
 if(REMORA_BUILD_TESTS)

@@ -62,7 +62,30 @@ inline constexpr size_t kMaxUnackedBytes = size_t{64} << 20;
 inline constexpr uint64_t kAckFrames = 16;
 inline constexpr size_t kAckBytes = size_t{1} << 20;
 
-/// Deadline of control calls (Describe, the first frame's answer).
+/// Deadline of control calls: Describe, the first frame and its answer.
 inline constexpr int kControlDeadline_ms = 10'000;
+
+/// A token, which travels as a header with every call; shorter ones can be guessed.
+inline constexpr size_t kMinTokenBytes = 16;
+inline constexpr size_t kMaxTokenBytes = 4096;
+/// Bytes of a token's SHA-256, and of a token that `remora token new` makes.
+inline constexpr size_t kTokenHashBytes = 32;
+inline constexpr size_t kNewTokenBytes = 32;
+/// The name of an identity, for whom a token is; one from a certificate is cut to this.
+inline constexpr size_t kMaxIdentityNameBytes = 128;
+/// What a session is called on the bulk plane; nobody can guess it.
+inline constexpr size_t kSessionNameBytes = 32;
+/// A certificate chain, a bundle of CAs, a key.
+inline constexpr size_t kMaxPemBytes = size_t{4} << 20;
+
+/// Keepalive, either way: a peer that vanished without a word is found within the sum.
+inline constexpr int kKeepaliveInterval_ms = 30'000;
+inline constexpr int kKeepaliveTimeout_ms = 15'000;
+/// A worker disconnects a client that pings more often than this.
+inline constexpr int kMinPingInterval_ms = 10'000;
+
+/// Trailing metadata of an Upload call that a worker refused: the tensor is poisoned and the op
+/// stream says so. Without it, the call ended before the worker knew of it.
+inline constexpr const char* kSettledKey = "remora-settled";
 
 }  // namespace remora::wire
