@@ -1,37 +1,52 @@
-// Who may call: one token, brought by every call, and the rules of what may be served without one.
-// Tokens are never logged and never part of a message.
+// Who may call and who that is: tokens, certificates, and the rules of what may be served without
+// either. Tokens are never logged and never part of a message.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/tls_material.h"
 #include "server/listen_address.h"
 #include "server/options.h"
+#include "server/token_file.h"
 
 namespace remora::server {
 
-class Authenticator {
- public:
-  /// Without a token everybody may call.
-  explicit Authenticator(std::optional<std::string> token) : token_(std::move(token)) {}
-
-  /// Reads `options.token_file` and checks that the address may be served like that: a unix socket
-  /// needs no token (its mode keeps others out), loopback needs one or --insecure, any other
-  /// address --insecure, since this version has no TLS.
-  static absl::StatusOr<Authenticator> create(const Options& options, const ListenAddress& address);
-
-  /// UNAUTHENTICATED, saying what to set, unless `authorization` is "Bearer TOKEN" with the right
-  /// token.
-  absl::Status check(std::optional<std::string_view> authorization) const;
-  bool needs_token() const { return token_.has_value(); }
-
- private:
-  std::optional<std::string> token_;
+/// What a call brings to say who makes it.
+struct Credentials {
+  std::optional<std::string_view> authorization;  // the header
+  std::string certificate;  // the name of a certificate that the connection was opened with
 };
 
-/// Compares in a time that depends on the lengths alone.
-bool equal_in_constant_time(std::string_view a, std::string_view b);
+class Authenticator {
+ public:
+  /// Reads the files that `options` names and checks that the address may be served like that: a
+  /// unix socket needs nothing (its mode keeps others out), loopback a token or a client's
+  /// certificate, any other address TLS besides; --insecure lifts that. Errors name the option.
+  static absl::StatusOr<Authenticator> create(const Options& options, const ListenAddress& address);
+
+  /// The identity of who calls: of the token if the call brings one, else of its certificate.
+  /// UNAUTHENTICATED, saying what to set, for a wrong token or none of what is asked for.
+  absl::StatusOr<std::string> identify(const Credentials& credentials) const;
+
+  /// True unless everybody who can connect may call.
+  bool needs_credentials() const { return !tokens_.empty() || !tls_.ca.empty(); }
+  /// What to encrypt connections with; no certificate: nothing.
+  const wire::TlsMaterial& tls() const { return tls_; }
+  /// True if a connection without a client's certificate is of no use.
+  bool needs_certificate() const { return !tls_.ca.empty() && tokens_.empty(); }
+
+ private:
+  Authenticator() = default;
+  absl::Status load_tls(const Options& options, const ListenAddress& address);
+  absl::Status load_tokens(const Options& options);
+
+  std::vector<KnownToken> tokens_;
+  wire::TlsMaterial tls_;
+  std::string nobody_;  // the identity of who needs no credentials
+};
 
 }  // namespace remora::server

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -93,13 +94,18 @@ absl::Status serve(const Options& options, int parent_end) {
   REMORA_ASSIGN_OR_RETURN(Authenticator authenticator, Authenticator::create(options, address));
   REMORA_ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker,
                           Worker::create(options, std::move(authenticator)));
+  REMORA_ASSIGN_OR_RETURN(ListenSockets sockets, ListenSockets::open(address));
+  const std::string listening = sockets.address().str();
+  const Authenticator& access = worker->authenticator();
+  const bool encrypted = !access.tls().certificate.empty();
+  log_grpc_messages(encrypted);
   REMORA_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoint> endpoint,
-                          Endpoint::listen(*worker, address));
-  std::printf("listening on %s\n", endpoint->address().str().c_str());
+                          Endpoint::serve(*worker, std::move(sockets)));
+  std::printf("listening on %s\n", listening.c_str());
   std::fflush(stdout);
-  spdlog::info("serving {} device(s) on {}{}", worker->describe().devices_size(),
-               endpoint->address().str(),
-               worker->authenticator().needs_token() ? "" : ", without a token");
+  spdlog::info("serving {} device(s) on {}{}{}", worker->describe().devices_size(), listening,
+               encrypted ? ", encrypted" : "",
+               access.needs_credentials() ? "" : ", to everybody who can connect");
   spdlog::info("draining after {}", wait_for_end(parent_end));
   endpoint->drain();
   return absl::OkStatus();
@@ -127,6 +133,7 @@ int run_daemon(int argc, char** argv) {
     std::fputs(parsed.message.c_str(), parsed.exit_code == 0 ? stdout : stderr);
     return parsed.exit_code;
   }
+  spdlog::set_level(spdlog::level::from_str(parsed.options->log_level));
   int parent_end = -1;
   if (const int followed = parsed.options->parent; followed != kNoParent) {
     const absl::StatusOr<int> end = watch_parent(followed == kAnyParent ? parent : followed);

@@ -7,6 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "server/acceptor.h"
 #include "server/listen_address.h"
 #include "server/service.h"
 #include "server/worker.h"
@@ -15,26 +17,26 @@ namespace remora::server {
 
 class Endpoint {
  public:
-  /// Starts to listen. `worker` outlives the endpoint. No other thread may create files
-  /// meanwhile, since the socket's mode is set through the process's umask.
-  static absl::StatusOr<std::unique_ptr<Endpoint>> listen(Worker& worker,
-                                                          const ListenAddress& address);
+  /// Starts to serve on these sockets. `worker` outlives the endpoint.
+  static absl::StatusOr<std::unique_ptr<Endpoint>> serve(Worker& worker, ListenSockets sockets);
   ~Endpoint();
 
-  /// Where it listens, with the port it was given.
-  const ListenAddress& address() const { return address_; }
   /// Refuses new calls, ends all sessions with UNAVAILABLE, and returns when the last call has
   /// ended.
   void drain();
 
  private:
-  Endpoint(Worker& worker, const ListenAddress& address);
-  absl::Status start();
+  explicit Endpoint(Worker& worker) : worker_(worker), service_(worker) {}
+  absl::Status start(ListenSockets sockets);
 
   Worker& worker_;
-  ListenAddress address_;
   Service service_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Acceptor> acceptor_;
 };
+
+/// Has gRPC's own messages logged as this worker's; with TLS, failed handshakes among them.
+void log_grpc_messages(bool with_tls);
 
 }  // namespace remora::server

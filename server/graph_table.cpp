@@ -66,9 +66,8 @@ int64_t saturated_live_bytes(const Graph& graph, const dispatch::LiveSet& live) 
 
 }  // namespace
 
-DefinedGraph check_graph(std::span<const ServedDevice> devices, uint32_t device,
-                         const dispatch::LiveSet& live, std::string_view body, size_t inputs,
-                         size_t params) {
+DefinedGraph check_graph(const DeviceList& devices, uint32_t device, const dispatch::LiveSet& live,
+                         std::string_view body, size_t inputs, size_t params) {
   DefinedGraph defined;
   defined.live = live;
   defined.live_count = static_cast<size_t>(std::count(live.begin(), live.end(), true));
@@ -79,7 +78,7 @@ DefinedGraph check_graph(std::span<const ServedDevice> devices, uint32_t device,
   }
   defined.device = device;
   absl::StatusOr<dispatch::GraphPtr> graph =
-      decode_checked(devices[device], live, body, inputs, params);
+      decode_checked(*devices[device], live, body, inputs, params);
   if (!graph.ok()) {
     defined.status = graph.status();
     return defined;

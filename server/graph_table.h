@@ -25,13 +25,12 @@ struct DefinedGraph {
 
 /// Decodes and checks a graph for `device`: the body against every shape rule, the live set's size,
 /// that the device has kernels for all of it. `inputs` and `params` are what its runs will bring.
-DefinedGraph check_graph(std::span<const ServedDevice> devices, uint32_t device,
-                         const dispatch::LiveSet& live, std::string_view body, size_t inputs,
-                         size_t params);
+DefinedGraph check_graph(const DeviceList& devices, uint32_t device, const dispatch::LiveSet& live,
+                         std::string_view body, size_t inputs, size_t params);
 
 class GraphTable {
  public:
-  explicit GraphTable(std::span<const ServedDevice> devices) : devices_(devices) {}
+  explicit GraphTable(const DeviceList& devices) : devices_(devices) {}
 
   /// Adds the definition, whatever its status, and gives the status. ALREADY_EXISTS for a number
   /// that is taken, whose definition stays.
@@ -44,7 +43,7 @@ class GraphTable {
  private:
   absl::Status check_room(const DefinedGraph& defined) const;
 
-  const std::span<const ServedDevice> devices_;
+  const DeviceList& devices_;
   absl::node_hash_map<uint64_t, DefinedGraph> graphs_;
   size_t ops_ = 0;
   size_t bytes_ = 0;

@@ -7,8 +7,6 @@
 
 namespace remora::server {
 
-/// Bytes of a session name; nobody can guess it.
-inline constexpr size_t kSessionNameBytes = 32;
 /// Bytes that tell one start of a worker from another.
 inline constexpr size_t kInstanceBytes = 16;
 /// Devices one worker serves.
@@ -49,18 +47,35 @@ inline constexpr int64_t kStagingPart = 4;
 /// A serialized DownloadRequest.
 inline constexpr size_t kMaxDownloadRequestBytes = 4096;
 
-/// A token file's content; shorter tokens can be guessed.
-inline constexpr size_t kMinTokenBytes = 16;
-inline constexpr size_t kMaxTokenBytes = 4096;
+/// A token file, and the lines of it that are no comments.
+inline constexpr size_t kMaxTokenFileBytes = size_t{1} << 20;
+inline constexpr size_t kMaxTokens = 4096;
 /// What a peer calls itself is cut to this in logs.
 inline constexpr size_t kMaxLoggedNameBytes = 128;
 
+/// Connections that the kernel keeps for the worker to accept, and those whose first bytes it waits
+/// for, for so long.
+inline constexpr int kListenBacklog = 512;
+inline constexpr size_t kMaxSilentConnections = 256;
+inline constexpr int kFirstBytesDeadline_ms = 10'000;
+/// No connection is accepted for so long when the process has no descriptor left for one.
+inline constexpr int kAcceptPause_ms = 100;
+/// Calls of one connection that are open at once.
+inline constexpr int kMaxConnectionCalls = 8192;
+
+/// A session ends when its client sends no frame for so long, or takes no reply for so long.
+inline constexpr int kIdleTimeout_ms = 24 * 3600 * 1000;
+inline constexpr int kReplyTimeout_ms = 60'000;
+/// The shortest --keepalive.
+inline constexpr int kMinKeepalive_ms = 1000;
+/// Threads of one device.
+inline constexpr int kMaxThreads = 256;
+/// Sessions that are due to end are looked for no more often than this.
+inline constexpr int kMinOverdueLook_ms = 20;
+/// A configuration file.
+inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+
 /// How long calls may take to end when the worker drains, before they are cancelled.
 inline constexpr int kDrainDeadline_ms = 2'000;
-/// A client that pings more often than this is disconnected.
-inline constexpr int kMinPingInterval_ms = 10'000;
-/// The worker looks for dead clients this often, and waits this long for their answer.
-inline constexpr int kKeepaliveInterval_ms = 30'000;
-inline constexpr int kKeepaliveTimeout_ms = 15'000;
 
 }  // namespace remora::server

@@ -1,7 +1,8 @@
-// The worker's command line. Plain values; `parse_options` checks each by itself, auth.h checks
-// what they mean together.
+// The worker's options: the command line, and under the same names the configuration file. Plain
+// values; `parse_options` checks each by itself, auth.h and worker.h what they mean together.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "dispatch/device.h"
+#include "proto/limits.h"
 #include "server/limits.h"
 
 namespace remora::server {
@@ -17,11 +19,19 @@ namespace remora::server {
 struct DeviceChoice {
   BackendKind kind = BackendKind::kCpu;
   int index = 0;
-  bool optional = false;  // left out, with a line in the log, where it cannot be opened
+  bool optional = false;  // served where it can be opened
 };
 
 inline constexpr int kNoParent = 0;
 inline constexpr int kAnyParent = 1;  // whatever the parent is at start
+
+/// What all sessions of one identity may use; absent: as the worker's defaults say.
+struct IdentityLimits {
+  std::optional<std::vector<DeviceChoice>> devices;
+  std::optional<int64_t> bytes;
+  std::optional<int64_t> in_flight_bytes;
+  std::optional<int64_t> sessions;
+};
 
 struct Options {
   std::string listen;  // "host:port" or "unix:PATH"
@@ -30,8 +40,17 @@ struct Options {
       memory_limit_bytes;  // of each device of a kind; absent: the device decides
   int threads = 0;         // of each cpu device; 0: one per core
   std::optional<int64_t> session_quota_bytes;  // absent: the sum of the devices' limits
-  std::string token_file;                      // empty: none
+  IdentityLimits identity_defaults;            // `devices` is not used
+  std::map<std::string, IdentityLimits> identities;
+  std::string token_file;  // empty: none; likewise the files below
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string tls_client_ca;
   bool insecure = false;
+  std::chrono::milliseconds idle_timeout{kIdleTimeout_ms};    // 0: never
+  std::chrono::milliseconds reply_timeout{kReplyTimeout_ms};  // 0: never
+  std::chrono::milliseconds keepalive{wire::kKeepaliveInterval_ms};
+  std::string log_level = "info";
   int upload_deadline_ms = kUploadProgressDeadline_ms;  // no option: for tests
   int parent = kNoParent;  // whose end is this process's: a process id, kAnyParent or kNoParent
 };
@@ -43,15 +62,5 @@ struct ParsedOptions {
   int exit_code = 0;
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
-
-/// "cpu,cpu:3,cuda?": a kind without an index takes the lowest one that is free, "?" makes a device
-/// optional. Duplicates and kinds that are no device of a machine are refused.
-absl::StatusOr<std::vector<DeviceChoice>> parse_devices(const std::string& text);
-
-/// "512", "64KiB", "1.5GiB", "2GB": bytes, at least 1.
-absl::StatusOr<int64_t> parse_bytes(const std::string& text);
-
-/// Where the worker listens if it is not told: a socket of this user.
-std::string default_listen_address();
 
 }  // namespace remora::server

@@ -23,6 +23,9 @@ struct ServedDevice {
   std::shared_ptr<dispatch::MemoryAccount> staging;
 };
 
+/// Some devices of a worker, by their number on the wire for whoever may use them.
+using DeviceList = std::vector<const ServedDevice*>;
+
 /// Opens every device that `options` names, but for optional ones that cannot be: the log says why.
 /// An error says which other could not be opened and why, or that nothing is left.
 absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options);

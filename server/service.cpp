@@ -25,9 +25,9 @@ grpc::ServerUnaryReactor* Service::Describe(grpc::CallbackServerContext* context
                                             const v1::DescribeRequest* /*request*/,
                                             v1::DescribeReply* reply) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::Status status = authenticate(worker_, *context, "Describe");
-  if (status.ok()) *reply = worker_.describe();
-  reactor->Finish(to_grpc(status));
+  const absl::StatusOr<std::string> identity = authenticate(worker_, *context, "Describe");
+  if (identity.ok()) *reply = worker_.describe(*identity);
+  reactor->Finish(to_grpc(identity.status()));
   return reactor;
 }
 

@@ -49,11 +49,13 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
                               grpc::ByteBuffer& response) {
     auto reactor = std::make_shared<UploadReactor>(worker, context, response);
     reactor->self_ = reactor;
-    const absl::Status status = authenticate(worker, context, "Upload");
-    if (status.ok()) {
+    absl::StatusOr<std::string> identity = authenticate(worker, context, "Upload");
+    if (identity.ok()) {
+      reactor->identity_ = *std::move(identity);
+      reactor->watch(0);
       reactor->read();
     } else {
-      reactor->finish(status);
+      reactor->finish(identity.status());
     }
     return reactor.get();
   }
@@ -105,6 +107,9 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
   void finish(const absl::Status& status) {
     const absl::MutexLock lock(&mutex_);
     if (std::exchange(finished_, true)) return;
+    const bool settled =
+        upload_ != nullptr || (session_ != nullptr && session_->uploads().has_ended(id_));
+    if (!status.ok() && settled) context_.AddTrailingMetadata(wire::kSettledKey, "1");
     Finish(to_grpc(status));
   }
 
@@ -119,7 +124,7 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
     std::shared_ptr<Session> session;
     if (status.ok()) {
       absl::StatusOr<std::shared_ptr<Session>> found =
-          worker_.sessions().find(chunk->header.target->session);
+          worker_.sessions().find(chunk->header.target->session, identity_);
       status = found.status();
       if (found.ok()) session = *std::move(found);
     }
@@ -159,7 +164,7 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
     if (status.ok()) status = (*upload)->append(chunk);
     first_.reset();
     if (status.ok()) {
-      watch(**upload);
+      watch((*upload)->received_bytes());
       read();
     } else {
       finish(status);
@@ -168,31 +173,33 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
 
   /// Looks after the deadline whether bytes have come since. Every look has an alarm of its own,
   /// since one cannot be set anew while it rings.
-  void watch(const Upload& upload) {
+  void watch(uint64_t seen) {
     const absl::MutexLock lock(&mutex_);
     if (finished_) return;
     alarm_ = std::make_unique<grpc::Alarm>();
     alarm_->Set(std::chrono::system_clock::now() + deadline_,
-                [weak = weak_from_this(), seen = upload.received_bytes()](bool due) {
+                [weak = weak_from_this(), seen](bool due) {
                   if (!due) return;
                   if (const auto self = weak.lock()) self->look(seen);
                 });
   }
 
   void look(uint64_t seen) {
-    const UploadPtr upload = claimed();
-    if (upload->received_bytes() != seen) {
-      watch(*upload);
+    UploadPtr upload;
+    {
+      // A call that is at its end has had its answer; one whose first chunk waits for its
+      // announcement is looked after by its session.
+      const absl::MutexLock lock(&mutex_);
+      if (finished_ || (upload_ == nullptr && session_ != nullptr)) return;
+      upload = upload_;
+    }
+    if (upload != nullptr && upload->received_bytes() != seen) {
+      watch(upload->received_bytes());
       return;
     }
     const absl::Status stuck = absl::DeadlineExceededError(str_cat(
         "upload: no bytes came for ", deadline_.count(), " ms after ", seen, " had arrived"));
-    {
-      // A call that is at its end has had its answer.
-      const absl::MutexLock lock(&mutex_);
-      if (finished_) return;
-    }
-    upload->fail(stuck);
+    if (upload != nullptr) upload->fail(stuck);
     finish(stuck);
   }
 
@@ -236,6 +243,7 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer>,
   const std::chrono::milliseconds deadline_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
+  std::string identity_;
   std::shared_ptr<UploadReactor> self_;
   grpc::ByteBuffer incoming_;      // owned by the read in progress
   std::unique_ptr<Slices> first_;  // of the first chunk, while its announcement is waited for
@@ -257,8 +265,9 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                                 const grpc::ByteBuffer& request) {
     auto reactor = std::make_shared<DownloadReactor>(context);
     reactor->self_ = reactor;
-    absl::Status status = authenticate(worker, context, "Download");
-    if (status.ok()) status = reactor->open(worker, request);
+    const absl::StatusOr<std::string> identity = authenticate(worker, context, "Download");
+    absl::Status status = identity.status();
+    if (status.ok()) status = reactor->open(worker, *identity, request);
     if (status.ok()) {
       reactor->write();
     } else {
@@ -286,7 +295,7 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
  private:
-  absl::Status open(Worker& worker, const grpc::ByteBuffer& request) {
+  absl::Status open(Worker& worker, const std::string& identity, const grpc::ByteBuffer& request) {
     const Slices slices(request);
     std::string bytes;
     for (const wire::ByteSpan& piece : slices.spans) {
@@ -297,7 +306,7 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (bytes.size() != request.Length() || !parsed.ParseFromString(bytes)) {
       return absl::InvalidArgumentError("download: the request is no DownloadRequest");
     }
-    REMORA_ASSIGN_OR_RETURN(session_, worker.sessions().find(parsed.session()));
+    REMORA_ASSIGN_OR_RETURN(session_, worker.sessions().find(parsed.session(), identity));
     number_ = parsed.read();
     REMORA_ASSIGN_OR_RETURN(read_,
                             session_->reads().fetch(number_, this, [weak = weak_from_this()] {

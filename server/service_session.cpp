@@ -17,15 +17,22 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::ClientFrame, v1:
                              public SessionStream,
                              public std::enable_shared_from_this<SessionReactor> {
  public:
+  explicit SessionReactor(grpc::CallbackServerContext& context) : context_(context) {}
+
   static SessionReactor* start(Worker& worker, grpc::CallbackServerContext& context) {
-    auto reactor = std::make_shared<SessionReactor>();
+    auto reactor = std::make_shared<SessionReactor>(context);
     reactor->self_ = reactor;
-    absl::Status status = authenticate(worker, context, "Session");
+    const absl::StatusOr<std::string> identity = authenticate(worker, context, "Session");
+    absl::Status status = identity.status();
     if (status.ok()) {
       absl::StatusOr<std::shared_ptr<Session>> session =
-          worker.sessions().open(reactor, context.peer());
+          worker.sessions().open(reactor, context.peer(), *identity);
       status = session.status();
-      if (status.ok()) reactor->session_ = *std::move(session);
+      if (status.ok()) {
+        reactor->session_ = *std::move(session);
+      } else {
+        log_refusal(context, "Session", *identity, status);
+      }
     }
     if (status.ok()) {
       reactor->read_next_frame();
@@ -51,8 +58,15 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::ClientFrame, v1:
   }
 
   void close(const absl::Status& status) override {
-    const absl::MutexLock lock(&mutex_);
-    if (std::exchange(closed_, true)) return;
+    bool is_stuck = false;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (std::exchange(closed_, true)) return;
+      is_stuck = writing_ && absl::IsDeadlineExceeded(status);
+    }
+    // A status would wait behind the reply that the client does not take. gRPC keeps the context
+    // until `Finish`.
+    if (is_stuck) context_.TryCancel();
     Finish(to_grpc(status));
   }
 
@@ -74,8 +88,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::ClientFrame, v1:
       session_->end(absl::CancelledError("the client does not take replies any more"));
       return;
     }
-    replies_wait();
     session_->reply_written();
+    replies_wait();
+    session_->made_progress();  // there is room for more of them
   }
 
   void OnCancel() override {
@@ -85,6 +100,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::ClientFrame, v1:
   void OnDone() override { const std::shared_ptr<SessionReactor> last = std::move(self_); }
 
  private:
+  grpc::CallbackServerContext& context_;
   std::shared_ptr<SessionReactor> self_;
   std::shared_ptr<Session> session_;           // null for a call that was refused
   std::unique_ptr<v1::ClientFrame> incoming_;  // owned by the read in progress

@@ -18,20 +18,63 @@ std::string printable(const std::string& text) {
   return absl::CHexEscape(text.substr(0, kMaxLoggedNameBytes));
 }
 
+int64_t milliseconds(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+int64_t now_ms() { return milliseconds(std::chrono::steady_clock::now()); }
+
 }  // namespace
 
 Session::Session(SessionSettings settings, std::weak_ptr<SessionStream> stream)
     : settings_(std::move(settings)),
       stream_(std::move(stream)),
       account_(std::make_shared<dispatch::MemoryAccount>(str_cat("session ", settings_.number),
-                                                         settings_.quota_bytes)),
-      graphs_(settings_.devices) {
-  for (const ServedDevice& device : settings_.devices) {
-    lanes_.push_back({&device, device.state->executor().add_queue()});
+                                                         settings_.quota_bytes,
+                                                         settings_.identity->account())),
+      active_at_ms_(now_ms()),
+      graphs_(settings_.identity->devices()) {
+  for (const ServedDevice* device : identity().devices()) {
+    lanes_.push_back({device, device->state->executor().add_queue(identity().owner())});
+  }
+}
+
+// What a queue dropped has not landed.
+Session::~Session() { settings_.identity->landed(in_flight_bytes_); }
+
+bool Session::next_reply(v1::WorkerFrame& frame) {
+  if (!replies_.take(frame)) return false;
+  writing_since_ms_ = now_ms();
+  return true;
+}
+
+void Session::reply_written() {
+  writing_since_ms_ = 0;
+  note_activity();
+}
+
+void Session::note_activity() { active_at_ms_ = now_ms(); }
+
+void Session::end_if_overdue(std::chrono::steady_clock::time_point now) {
+  const auto exceeds = [now](int64_t since_ms, std::chrono::milliseconds limit) {
+    return limit.count() > 0 && milliseconds(now) - since_ms > limit.count();
+  };
+  const SessionTimeouts& timeouts = settings_.timeouts;
+  const int64_t writing_since_ms = writing_since_ms_;
+  if (writing_since_ms != 0 && exceeds(writing_since_ms, timeouts.reply)) {
+    end(absl::DeadlineExceededError(str_cat("session: the client has not taken a reply for ",
+                                            timeouts.reply.count(), " ms (--reply-timeout)")));
+  } else if (!greeted_ && exceeds(active_at_ms_, timeouts.hello)) {
+    end(absl::DeadlineExceededError(
+        str_cat("session: no first frame came within ", timeouts.hello.count(), " ms")));
+  } else if (exceeds(active_at_ms_, timeouts.idle)) {
+    end(absl::DeadlineExceededError(
+        str_cat("session: no frame came for ", timeouts.idle.count(), " ms (--idle-timeout)")));
   }
 }
 
 void Session::frame_arrived(std::unique_ptr<v1::ClientFrame> frame) {
+  note_activity();
   {
     const absl::MutexLock lock(&mutex_);
     arrived_ = std::move(frame);
@@ -116,7 +159,8 @@ absl::Status Session::greet(const v1::Hello& hello) {
                 wire::kMaxVersion));
   }
   client_ = printable(hello.client());
-  spdlog::info("session {} opened: client '{}' from {}", settings_.number, client_, settings_.peer);
+  greeted_ = true;
+  spdlog::info("{} opened: client '{}' from {}", label(), client_, settings_.peer);
   v1::Welcome welcome;
   welcome.set_version(version);
   welcome.set_session(settings_.name);
@@ -203,11 +247,23 @@ void Session::kick() {
 void Session::windows_done(size_t windows, int64_t bytes) {
   waiting_windows_ -= windows;
   waiting_bytes_ -= bytes;
+  note_activity();
   made_progress();
+}
+
+bool Session::take_in_flight(int64_t bytes) {
+  const int64_t in_flight = in_flight_bytes_;
+  const int64_t limit = std::min(kMaxInFlightBytes, settings_.quota_bytes);
+  if (in_flight != 0 && bytes > limit - in_flight) return false;
+  if (!settings_.identity->take_in_flight(bytes, shared_from_this())) return false;
+  in_flight_bytes_ += bytes;
+  return true;
 }
 
 void Session::bytes_landed(int64_t bytes) {
   in_flight_bytes_ -= bytes;
+  note_activity();
+  settings_.identity->landed(bytes);
   made_progress();
 }
 
@@ -219,6 +275,10 @@ void Session::made_progress() {
 
 void Session::notify_replies() {
   if (const auto stream = stream_.lock()) stream->replies_wait();
+}
+
+std::string Session::label() const {
+  return str_cat("session ", settings_.number, " of '", printable(identity().name()), "'");
 }
 
 void Session::fail(const absl::Status& status) {
@@ -246,7 +306,7 @@ void Session::let_go() {
   values_.clear();
   graphs_.clear();
   memory_ = {};
-  spdlog::info("session {} ended: client '{}': {}", settings_.number, client_,
+  spdlog::info("{} ended: client '{}': {}", label(), client_,
                reason.ok() ? "closed by the client" : printable(reason.ToString()));
   if (const auto stream = stream_.lock()) stream->close(reason);
   if (settings_.ended) settings_.ended();

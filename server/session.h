@@ -9,20 +9,22 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "dispatch/executor.h"
+#include "proto/limits.h"
 #include "proto/records.h"
 #include "remora/v1/worker.pb.h"
 #include "server/graph_table.h"
+#include "server/identity.h"
 #include "server/read_table.h"
 #include "server/reply_queue.h"
 #include "server/upload_table.h"
@@ -44,6 +46,13 @@ class SessionStream {
 
 class Session;
 
+/// How long a session lives on without a sign of its client. Zero: for ever.
+struct SessionTimeouts {
+  std::chrono::milliseconds hello{wire::kControlDeadline_ms};  // from its start to its first frame
+  std::chrono::milliseconds idle{0};   // no frame, no reply and no progress of its devices
+  std::chrono::milliseconds reply{0};  // the client does not take a reply
+};
+
 /// What a session gets from its worker.
 struct SessionSettings {
   uint64_t number = 0;  // for logs and errors
@@ -51,8 +60,9 @@ struct SessionSettings {
   std::string peer;     // for logs
   std::string instance;
   int64_t quota_bytes = 0;
-  std::span<const ServedDevice> devices;
-  std::function<void()> ended;  // called once, when all is let go
+  SessionTimeouts timeouts;
+  std::shared_ptr<Identity> identity;  // whose session it is
+  std::function<void()> ended;         // called once, when all is let go
   /// Calls `Session::advance` soon, on a thread that is no executor's.
   std::function<void(std::weak_ptr<Session>)> resume;
 };
@@ -60,20 +70,25 @@ struct SessionSettings {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(SessionSettings settings, std::weak_ptr<SessionStream> stream);
+  ~Session();
   Session(const Session&) = delete;
 
   // Called by the stream.
 
   /// The next frame. Requires that the one before has been worked through.
   void frame_arrived(std::unique_ptr<v1::ClientFrame> frame);
-  bool next_reply(v1::WorkerFrame& frame) { return replies_.take(frame); }
+  bool next_reply(v1::WorkerFrame& frame);
   /// A reply has left the worker.
-  void reply_written() { made_progress(); }
+  void reply_written();
   /// Ends the session, once: what is queued is dropped and everything it holds is let go.
   void end(const absl::Status& reason);
 
   /// Goes on with a frame that had to wait, unless somebody is at it.
   void advance();
+  /// Something happened that a frame which had to wait may have waited for.
+  void made_progress();
+  /// Ends the session if its client has given no sign for too long.
+  void end_if_overdue(std::chrono::steady_clock::time_point now);
 
   // Called by the bulk plane.
 
@@ -82,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const std::string& name() const { return settings_.name; }
   uint64_t number() const { return settings_.number; }
+  const Identity& identity() const { return *settings_.identity; }
 
  private:
   /// This session's part of one device. Owned by the strand.
@@ -129,7 +145,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// client, poisons its id where that is free, and gives the reason.
   absl::Status check_arrival(std::string_view what, dispatch::ValueId id, uint32_t device,
                              const Spec& spec);
-  bool fits_in_flight(int64_t bytes) const;
+  /// Counts bytes on their way to a device. False if they have to wait for others to land.
+  bool take_in_flight(int64_t bytes);
 
   /// Brings `source`, which is settled or given up, to the device of `value`.
   void copy(const dispatch::Value& source, const dispatch::Value& value, uint32_t device);
@@ -138,14 +155,16 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Called by executors; session_replies.cpp.
   /// `asked_bytes` were set apart for the answer.
-  void answer(uint64_t number, size_t asked_bytes, absl::StatusOr<dispatch::HostData> data);
+  void answer(uint64_t number, size_t asked_bytes, const dispatch::Value& value,
+              absl::StatusOr<dispatch::HostData> data);
   void answer_status(uint64_t number, const absl::Status& status);
   void report(std::string_view op, uint64_t window, uint32_t op_index, uint32_t device,
               const absl::Status& status);
   void windows_done(size_t windows, int64_t bytes);
   void bytes_landed(int64_t bytes);
   void notify_replies();
-  void made_progress();
+  void note_activity();
+  std::string label() const;
 
   const SessionSettings settings_;
   const std::weak_ptr<SessionStream> stream_;
@@ -164,6 +183,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<bool> blocked_{
       false};  // the strand has stopped in a frame and wants to hear of progress
   std::atomic<bool> ended_{false};
+  // Milliseconds of the steady clock.
+  std::atomic<int64_t> active_at_ms_;
+  std::atomic<int64_t> writing_since_ms_{0};  // 0: no reply is being written
+  std::atomic<bool> greeted_{false};
 
   absl::Mutex mutex_;  // guards what other threads hand to the strand
   std::unique_ptr<v1::ClientFrame> arrived_ ABSL_GUARDED_BY(mutex_);

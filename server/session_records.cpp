@@ -50,7 +50,7 @@ Session::Outcome Session::handle(const wire::RunRecord& record) {
 }
 
 Session::Outcome Session::handle(const wire::OnceRecord& record) {
-  run(check_graph(settings_.devices, record.device, record.live, record.body,
+  run(check_graph(identity().devices(), record.device, record.live, record.body,
                   record.run.inputs.size(), record.run.params.size()),
       record.run);
   return Outcome::kDone;
@@ -166,6 +166,9 @@ absl::Status Session::check_arrival(std::string_view what, ValueId id, uint32_t 
     status = absl::ResourceExhaustedError(str_cat(
         what, ": ", id_text(id), " ", spec.str(), " has ", bytes, " bytes; the quota of session ",
         settings_.number, " is ", settings_.quota_bytes, " bytes"));
+  } else if (const absl::Status in_flight = identity().check_in_flight(bytes); !in_flight.ok()) {
+    status = absl::Status(in_flight.code(), str_cat(what, ": ", id_text(id), " ", spec.str(), ": ",
+                                                    std::string(in_flight.message())));
   }
   if (status.ok()) return status;
   report(what, id.window(), id.index(), device, status);
@@ -175,20 +178,16 @@ absl::Status Session::check_arrival(std::string_view what, ValueId id, uint32_t 
   return status;
 }
 
-bool Session::fits_in_flight(int64_t bytes) const {
-  const int64_t in_flight = in_flight_bytes_;
-  return in_flight == 0 || bytes <= std::min(kMaxInFlightBytes, settings_.quota_bytes) - in_flight;
-}
-
 Session::Outcome Session::handle(const wire::HostDataRecord& record) {
   const int64_t bytes = record.spec.byte_size() + kTaskBytes;
-  if (!fits_in_flight(bytes)) return Outcome::kLater;
-  if (!check_arrival("host data", record.value, record.device, record.spec).ok())
+  if (!take_in_flight(bytes)) return Outcome::kLater;
+  if (!check_arrival("host data", record.value, record.device, record.spec).ok()) {
+    bytes_landed(bytes);
     return Outcome::kDone;
+  }
   dispatch::DeviceState* device = lanes_[record.device].device->state.get();
   Value value = Value::make(record.value, record.spec, device);
   values_.add(record.value, value);
-  in_flight_bytes_ += bytes;
   HostData data = HostData::copy_of(record.spec, std::as_bytes(std::span(record.bytes)));
   push(record.device, CallTask{{},
                                [session = weak_from_this(), value = std::move(value),
@@ -221,10 +220,13 @@ Session::Outcome Session::handle(const wire::HostDataRecord& record) {
 
 Session::Outcome Session::handle(const wire::UploadRecord& record) {
   const int64_t bytes = record.spec.byte_size() + kTaskBytes;
-  if (record.spec.byte_size() <= settings_.quota_bytes && !fits_in_flight(bytes))
-    return Outcome::kLater;
+  // One that is refused for its size does not wait for room first.
+  const bool may_come = record.spec.byte_size() <= settings_.quota_bytes &&
+                        identity().check_in_flight(record.spec.byte_size()).ok();
+  if (may_come && !take_in_flight(bytes)) return Outcome::kLater;
   absl::Status status = check_arrival("upload", record.value, record.device, record.spec);
   if (!status.ok()) {
+    if (may_come) bytes_landed(bytes);
     if (!absl::IsAlreadyExists(status)) uploads_.ended(record.value, status);
     return Outcome::kDone;
   }
@@ -233,14 +235,14 @@ Session::Outcome Session::handle(const wire::UploadRecord& record) {
   values_.add(record.value, value);
   status = uploads_.check_room();
   if (!status.ok()) {
+    bytes_landed(bytes);
     value->poison(status);
     report("upload", record.value.window(), record.value.index(), record.device, status);
     uploads_.ended(record.value, status);
     return Outcome::kDone;
   }
-  in_flight_bytes_ += bytes;
   auto upload =
-      std::make_shared<Upload>(value, device, account_,
+      std::make_shared<Upload>(value, device, account_, identity().owner(),
                                [session = weak_from_this(), id = record.value,
                                 number = record.device, bytes](const absl::Status& end) {
                                  const auto self = session.lock();
@@ -281,13 +283,12 @@ Session::Outcome Session::handle(const wire::ReadRecord& record) {
   uint32_t number = 0;
   while (lanes_[number].device->state.get() != &value->device()) ++number;
   asked_bytes_ += bytes;
-  push(number,
-       dispatch::ReadTask{std::move(value), [session = weak_from_this(), read = record.number,
-                                             bytes](absl::StatusOr<HostData> data) {
-                            const auto self = session.lock();
-                            if (self == nullptr) return;
-                            self->answer(read, bytes, std::move(data));
-                          }});
+  push(number, dispatch::ReadTask{value, [session = weak_from_this(), read = record.number, bytes,
+                                          value](absl::StatusOr<HostData> data) {
+                                    const auto self = session.lock();
+                                    if (self == nullptr) return;
+                                    self->answer(read, bytes, value, std::move(data));
+                                  }});
   return Outcome::kDone;
 }
 

@@ -15,7 +15,20 @@ using dispatch::HostData;
 using dispatch::MemoryCharge;
 using dispatch::Value;
 
-void Session::answer(uint64_t number, size_t asked_bytes, absl::StatusOr<HostData> data) {
+namespace {
+
+/// True if the bytes are the value's own storage, which is paid for until the last of them is let
+/// go.
+bool shares_storage(const HostData& data, const Value& value) {
+  const auto& storage = value->buffer().storage;
+  return storage != nullptr && storage->charged() && !storage.owner_before(data.bytes) &&
+         !data.bytes.owner_before(storage);
+}
+
+}  // namespace
+
+void Session::answer(uint64_t number, size_t asked_bytes, const Value& value,
+                     absl::StatusOr<HostData> data) {
   asked_bytes_ -= asked_bytes;
   if (!data.ok()) {
     answer_status(number, data.status());
@@ -29,7 +42,10 @@ void Session::answer(uint64_t number, size_t asked_bytes, absl::StatusOr<HostDat
     reply.set_data(bytes.data(), bytes.size());
     reads_.answered(number);
   } else {
-    absl::StatusOr<MemoryCharge> charge = account_->reserve(static_cast<int64_t>(bytes.size()));
+    absl::StatusOr<MemoryCharge> charge = MemoryCharge();
+    if (!shares_storage(*data, value)) {
+      charge = account_->reserve(static_cast<int64_t>(bytes.size()));
+    }
     if (!charge.ok()) {
       answer_status(number, absl::Status(charge.status().code(),
                                          str_cat("read of ", data->spec.str(), ": ",
@@ -59,16 +75,19 @@ void Session::report(std::string_view op, uint64_t window, uint32_t op_index, ui
   error.set_op(std::string(op));
   error.set_window(window);
   error.set_op_index(op_index);
-  if (device < settings_.devices.size()) error.set_device(settings_.devices[device].text);
+  if (device < lanes_.size()) error.set_device(lanes_[device].device->text);
   replies_.add_error(std::move(error));
   notify_replies();
 }
 
 Session::Outcome Session::handle(const wire::TransferRecord& record) {
-  if (!fits_in_flight(kTaskBytes)) return Outcome::kLater;
+  if (!take_in_flight(kTaskBytes)) return Outcome::kLater;
   Value source = values_.find(record.source);
   const Spec spec = source ? source->spec() : Spec();
-  if (!check_arrival("transfer", record.value, record.device, spec).ok()) return Outcome::kDone;
+  if (!check_arrival("transfer", record.value, record.device, spec).ok()) {
+    bytes_landed(kTaskBytes);
+    return Outcome::kDone;
+  }
   Value value = Value::make(record.value, spec, lanes_[record.device].device->state.get());
   values_.add(record.value, value);
   if (!source) {
@@ -77,9 +96,9 @@ Session::Outcome Session::handle(const wire::TransferRecord& record) {
                                     record.source.index(), ") is not there"));
     report("transfer", record.value.window(), record.value.index(), record.device, status);
     value->poison(status);
+    bytes_landed(kTaskBytes);
     return Outcome::kDone;
   }
-  in_flight_bytes_ += kTaskBytes;
   uint32_t from = 0;
   while (lanes_[from].device->state.get() != &source->device()) ++from;
   dispatch::CallTask task{
@@ -116,6 +135,7 @@ void Session::copy(const Value& source, const Value& value, uint32_t device) {
   auto charge = std::make_shared<MemoryCharge>(*std::move(reserved));
   from.download(source->buffer(), [self = shared_from_this(), source, value, device,
                                    charge](absl::StatusOr<HostData> data) {
+    const dispatch::MemoryOwnerScope scope(self->identity().owner());
     absl::StatusOr<Buffer> copied = data.status();
     if (data.ok()) copied = value->device().backend().upload(value->id(), *std::move(data));
     self->finish_copy(value, device, std::move(copied), std::move(*charge));

@@ -11,10 +11,12 @@
 namespace remora::server {
 
 Upload::Upload(dispatch::Value value, const ServedDevice& device,
-               std::shared_ptr<dispatch::MemoryAccount> account, Settled settled)
+               std::shared_ptr<dispatch::MemoryAccount> account, dispatch::MemoryOwner owner,
+               Settled settled)
     : value_(std::move(value)),
       device_(device),
       account_(std::move(account)),
+      owner_(owner),
       byte_size_(value_->spec().byte_size()),
       settled_(std::move(settled)) {}
 
@@ -160,6 +162,7 @@ void Upload::settle_if_ready() {
     staging = std::move(staging_);
     charge = std::move(charge_);
   }
+  const dispatch::MemoryOwnerScope scope(owner_);
   absl::StatusOr<dispatch::Buffer> buffer =
       device_.state->backend().upload(value_->id(), std::move(data));
   const absl::Status status = buffer.status();

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "dispatch/memory_account.h"
+#include "dispatch/memory_owner.h"
 #include "dispatch/value.h"
 #include "proto/chunk.h"
 #include "server/served_devices.h"
@@ -24,7 +25,8 @@ class Upload {
   using Settled = std::function<void(const absl::Status& status)>;
 
   Upload(dispatch::Value value, const ServedDevice& device,
-         std::shared_ptr<dispatch::MemoryAccount> account, Settled settled);
+         std::shared_ptr<dispatch::MemoryAccount> account, dispatch::MemoryOwner owner,
+         Settled settled);
 
   // Called by the bulk plane, by one call alone. A status that is not OK has poisoned the tensor.
 
@@ -51,6 +53,7 @@ class Upload {
   const dispatch::Value value_;
   const ServedDevice& device_;
   const std::shared_ptr<dispatch::MemoryAccount> account_;
+  const dispatch::MemoryOwner owner_;  // of the tensor's memory
   const int64_t byte_size_;
 
   mutable absl::Mutex mutex_;                // guards all below

@@ -100,6 +100,11 @@ void UploadTable::claim(ValueId id, Claim caller) {
   caller(std::move(result));
 }
 
+bool UploadTable::has_ended(ValueId id) const {
+  const absl::MutexLock lock(&mutex_);
+  return ended_.contains(id.bits());
+}
+
 void UploadTable::cancel_claim(ValueId id, const absl::Status& reason) {
   Claim gone;
   const absl::MutexLock lock(&mutex_);

@@ -35,6 +35,8 @@ class UploadTable {
   /// Gives the upload to a call, now or when it is announced. ALREADY_EXISTS if a call has it or
   /// had it, RESOURCE_EXHAUSTED if too many calls wait.
   void claim(dispatch::ValueId id, Claim caller);
+  /// True if the upload of `id` has ended, so that the op stream says how.
+  bool has_ended(dispatch::ValueId id) const;
   /// A waiting call goes away.
   void cancel_claim(dispatch::ValueId id, const absl::Status& reason);
 

@@ -23,21 +23,24 @@ class Worker {
                                                         Authenticator authenticator);
 
   const Authenticator& authenticator() const { return authenticator_; }
-  SessionTable& sessions() { return sessions_; }
-  v1::DescribeReply describe() const;
+  SessionTable& sessions() { return *sessions_; }
+  /// The worker as this identity may use it.
+  v1::DescribeReply describe(const std::string& identity) const;
   /// How long an upload call may bring no bytes.
   std::chrono::milliseconds upload_deadline() const { return upload_deadline_; }
+  /// How often a connection without traffic is asked whether its peer is there.
+  std::chrono::milliseconds keepalive() const { return keepalive_; }
 
  private:
-  Worker(std::vector<ServedDevice> devices, Authenticator authenticator, int64_t quota_bytes,
-         std::chrono::milliseconds upload_deadline);
+  Worker(std::vector<ServedDevice> devices, Authenticator authenticator, const Options& options);
 
   const std::vector<ServedDevice> devices_;
   const Authenticator authenticator_;
-  const int64_t quota_bytes_;
   const std::chrono::milliseconds upload_deadline_;
+  const std::chrono::milliseconds keepalive_;
   const std::string instance_;
-  SessionTable sessions_;
+  int64_t session_quota_bytes_ = 0;
+  std::unique_ptr<SessionTable> sessions_;
 };
 
 }  // namespace remora::server

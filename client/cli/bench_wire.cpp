@@ -165,11 +165,7 @@ int bench_wire(const BenchWireOptions& options) {
   std::vector<std::unique_ptr<remote::PrivateWorker>> workers;
   std::vector<Target> targets;
   if (!options.worker.empty()) {
-    if (!options.token_file.empty()) {
-      remote::RemoteOptions remote_options = remote::remote_options(options.worker);
-      remote_options.token_file = options.token_file;
-      remote::set_remote_options(options.worker, remote_options);
-    }
+    remote::set_remote_options(options.worker, options_of(options.worker, options.credentials));
     const bool is_unix = options.worker.starts_with("unix:");
     targets.push_back(
         {is_unix ? "rtt_add4_unix_us" : "rtt_add4_tcp_us", Device::remote(options.worker)});

@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "client/cli/credentials.h"
+
 namespace remora::cli {
 
 struct BenchWireOptions {
-  std::string worker;      // "host:port": measures that worker alone; empty: private workers
-  std::string token_file;  // for `worker`
+  std::string worker;       // "host:port": measures that worker alone; empty: private workers
+  Credentials credentials;  // for `worker`
   int rounds = 15;
   bool json = false;
 };

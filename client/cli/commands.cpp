@@ -9,6 +9,7 @@
 #include "client/cli/doctor.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/ping.h"
+#include "client/cli/token.h"
 #include "dispatch/build_info.h"
 #include "dispatch/error.h"
 
@@ -20,9 +21,7 @@ void add_worker_options(CLI::App& command, PingOptions& options) {
       "address", options.address,
       "host:port, unix:/path or a device text such as remote://host:port; without it, the "
       "first of REMORA_WORKERS");
-  command.add_option("--token-file", options.token_file, "file with the token (REMORA_TOKEN_FILE)");
-  command.add_flag("--insecure", options.insecure,
-                   "allow plain text to an address that is not this machine (REMORA_INSECURE=1)");
+  add_credentials(command, options.credentials);
   command.add_flag("--json", options.json, "print JSON");
 }
 
@@ -50,7 +49,7 @@ int run(int argc, char** argv, std::span<const Program> programs) {
 
   PingOptions ping_options;
   CLI::App* const ping_command = app.add_subcommand(
-      "ping", "Reach a worker layer by layer: name, connection, token, version, round trip");
+      "ping", "Reach a worker layer by layer: name, connection, TLS, token, version, round trip");
   add_worker_options(*ping_command, ping_options);
   ping_command->add_option("--count", ping_options.count, "round trips to measure")
       ->check(CLI::Range(1, 1'000'000))
@@ -76,8 +75,7 @@ int run(int argc, char** argv, std::span<const Program> programs) {
       "wire", "Round trips and eager operations, beside a bare gRPC round trip of the same run");
   wire_command->add_option("--worker", wire_options.worker,
                            "host:port or unix:/path; without it, private workers are started");
-  wire_command->add_option("--token-file", wire_options.token_file,
-                           "file with that worker's token");
+  add_credentials(*wire_command, wire_options.credentials);
   wire_command
       ->add_option("--rounds", wire_options.rounds, "rounds to measure after one that warms up")
       ->check(CLI::Range(1, 10'000))
@@ -91,6 +89,21 @@ int run(int argc, char** argv, std::span<const Program> programs) {
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   cpu_command->add_flag("--json", cpu_options.json, "print JSON");
+
+  CLI::App* const token_command =
+      app.add_subcommand("token", "Tokens by which a worker knows who calls");
+  token_command->require_subcommand(1);
+  TokenOptions token_options;
+  CLI::App* const new_command = token_command->add_subcommand(
+      "new", "Make a token, and its line for the worker's --token-file");
+  new_command->add_option("name", token_options.name, "who brings the token")->required();
+  new_command->add_option("--out", token_options.file,
+                          "new file for the token, which then is not printed");
+  new_command->add_flag("--json", token_options.json, "print JSON");
+  CLI::App* const hash_command =
+      token_command->add_subcommand("hash", "The worker's line for a token that there is already");
+  hash_command->add_option("name", token_options.name, "who brings the token")->required();
+  hash_command->add_option("file", token_options.file, "file with the token")->required();
 
   // Never parsed: `remora_main` has looked at the first argument before. They are here for --help.
   for (const Program& program : programs) app.add_subcommand(program.name, program.description);
@@ -107,6 +120,8 @@ int run(int argc, char** argv, std::span<const Program> programs) {
   if (doctor_command->parsed()) return doctor(doctor_options);
   if (echo_command->parsed()) return serve_echo();
   if (cpu_command->parsed()) return bench_cpu(cpu_options);
+  if (new_command->parsed()) return new_token(token_options);
+  if (hash_command->parsed()) return hash_token(token_options);
   return bench_wire(wire_options);
 }
 

@@ -1,24 +1,16 @@
 #include "client/cli/ping.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
-#include "absl/cleanup/cleanup.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/figures.h"
 #include "client/remote/channel.h"
+#include "client/remote/dial.h"
 #include "client/remote/health.h"
+#include "client/remote/tls_probe.h"
 #include "client/remote/worker_connection.h"
 #include "dispatch/device_text.h"
 #include "dispatch/registry.h"
@@ -42,51 +34,15 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Failure connect_socket(const sockaddr* address, socklen_t length, int family, int deadline_ms) {
-  const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return {kNoConnection, "connection", std::strerror(errno)};
-  const absl::Cleanup closing = [fd] { close(fd); };
-  if (connect(fd, address, length) == 0) return {};
-  if (errno != EINPROGRESS) return {kNoConnection, "connection", std::strerror(errno)};
-  pollfd waited{fd, POLLOUT, 0};
-  if (poll(&waited, 1, deadline_ms) <= 0) {
-    return {kNoConnection, "connection", str_cat("no answer within ", deadline_ms, " ms")};
-  }
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return {kNoConnection, "connection", std::strerror(error)};
-  return {};
-}
-
-Failure check_unix(const std::string& path, int deadline_ms) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    return {kNoName, "name resolution", "the path is too long"};
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return connect_socket(reinterpret_cast<const sockaddr*>(&address), sizeof address, AF_UNIX,
-                        deadline_ms);
-}
-
 /// Resolves the name and connects, without gRPC, so that the two failures can be told apart.
 Failure check_connection(const std::string& address, int deadline_ms) {
-  if (address.starts_with("unix:")) return check_unix(address.substr(5), deadline_ms);
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
-  if (error != 0) return {kNoName, "name resolution", gai_strerror(error)};
-  const absl::Cleanup freeing = [found] { freeaddrinfo(found); };
-  Failure failure;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    failure = connect_socket(each->ai_addr, each->ai_addrlen, each->ai_family, deadline_ms);
-    if (!failure) break;
-  }
-  return failure;
+  const auto parsed = dispatch::parse_worker_address(address);
+  const absl::Status status =
+      parsed.ok() ? remote::dial(*parsed, deadline_ms).status() : parsed.status();
+  if (status.ok()) return {};
+  const bool no_name = absl::IsNotFound(status);
+  return {no_name ? kNoName : kNoConnection, no_name ? "name resolution" : "connection",
+          std::string(status.message())};
 }
 
 Failure failure_of(const absl::Status& status) {
@@ -123,21 +79,31 @@ struct Reached {
   Failure failure;
 };
 
+Failure failed(ExitCode code, std::string_view layer, const absl::Status& status) {
+  return {code, std::string(layer), std::string(status.message())};
+}
+
 Reached reach(const PingOptions& options) {
   Reached reached;
   const absl::StatusOr<std::string> address = address_of(options.address);
-  remote::RemoteOptions remote_options;
-  if (address.ok()) remote_options = remote::remote_options(*address);
-  remote_options.insecure = remote_options.insecure || options.insecure;
   absl::Status usable = address.status();
-  if (usable.ok()) usable = remote::check_address(*address, remote_options);
+  if (usable.ok()) usable = remote::check_address(*address);
   if (!usable.ok()) {
-    reached.failure = {kUsage, "address", std::string(usable.message())};
+    reached.failure = failed(kUsage, "address", usable);
     return reached;
   }
   reached.address = *address;
-  if (!options.token_file.empty()) remote_options.token_file = options.token_file;
+  const remote::RemoteOptions remote_options = options_of(*address, options.credentials);
   remote::set_remote_options(*address, remote_options);
+  const auto tls = remote::load_tls(*address, remote_options);
+  if (!tls.ok()) {
+    reached.failure = failed(kNoTls, "TLS", tls.status());
+    return reached;
+  }
+  if (usable = remote::check_privacy(*address, remote_options, *tls); !usable.ok()) {
+    reached.failure = failed(kUsage, "address", usable);
+    return reached;
+  }
   reached.failure = check_connection(*address, remote_options.connect_deadline_ms);
   if (reached.failure) return reached;
   if (options.health) {
@@ -146,12 +112,15 @@ Reached reach(const PingOptions& options) {
     return reached;
   }
   if (const auto token = remote::load_token(*address, remote_options); !token.ok()) {
-    reached.failure = {kNoToken, "token", std::string(token.status().message())};
+    reached.failure = failed(kNoToken, "token", token.status());
     return reached;
   }
   auto session = remote::WorkerConnection::at(*address).session();
   if (session.ok()) {
     reached.session = *std::move(session);
+  } else if (const absl::Status status = remote::probe_tls(*address, remote_options, *tls);
+             absl::IsUnauthenticated(status) || absl::IsFailedPrecondition(status)) {
+    reached.failure = failed(kNoTls, "TLS", status);
   } else {
     reached.failure = failure_of(session.status());
   }

@@ -3,14 +3,15 @@
 
 #include <string>
 
+#include "client/cli/credentials.h"
+
 namespace remora::cli {
 
 struct PingOptions {
   std::string
       address;  // "host:port", "unix:/path" or a device text; empty: the first of REMORA_WORKERS
-  std::string token_file;  // empty: REMORA_TOKEN_FILE
-  int count = 100;         // round trips
-  bool insecure = false;
+  Credentials credentials;
+  int count = 100;  // round trips
   bool json = false;
   bool health = false;  // only whether it serves: no token, no session
 };

@@ -51,17 +51,14 @@ class UploadCall final : public BulkCall {
     if (status.ok()) return;
     // A value whose upload is lost without the worker's knowledge never settles, and its reads
     // would wait for ever: then the session must end.
-    if (!worker_reports(status))
+    if (!worker_reports())
       session().fail(call_error(status, session().link().address, "an upload was lost"));
   }
 
  private:
-  /// True for the ends that are a worker's refusal of bytes it has claimed: it has poisoned the
-  /// value and says so on the op stream. Any other may stand for a call that never came to that.
-  static bool worker_reports(const grpc::Status& status) {
-    return status.error_code() == grpc::StatusCode::DATA_LOSS ||
-           status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-  }
+  /// True where the worker knows of the upload's end: it has poisoned the value and says so on the
+  /// op stream. gRPC refuses calls with the same codes without the worker ever seeing them.
+  bool worker_reports() const { return has_trailing_metadata(wire::kSettledKey); }
 
   /// Makes `chunk_` of the next bytes; true if they are the last.
   bool take_next_chunk() {

@@ -21,6 +21,10 @@ class BulkCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuff
 
  protected:
   void prepare(const char* method);
+  /// Once the call is done.
+  bool has_trailing_metadata(const char* key) const {
+    return context_.GetServerTrailingMetadata().contains(key);
+  }
   Session& session() { return *session_; }
   /// Takes this object out of the session's list; it dies with the result.
   std::unique_ptr<BulkCall> leave() { return session_->forget(this); }

@@ -1,52 +1,38 @@
 #include "client/remote/channel.h"
 
-#include <charconv>
-
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "dispatch/worker_address.h"
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace remora::remote {
-namespace {
-
-constexpr std::string_view kUnixPrefix = "unix:";
-
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+absl::Status check_address(std::string_view address) {
+  const absl::Status status = dispatch::parse_worker_address(address).status();
+  if (status.ok()) return status;
+  return absl::Status(status.code(), str_cat("worker ", std::string(status.message())));
 }
 
-}  // namespace
-
-absl::Status check_address(std::string_view address, const RemoteOptions& options) {
-  if (address.starts_with(kUnixPrefix)) {
-    if (address.size() > kUnixPrefix.size()) return absl::OkStatus();
-    return absl::InvalidArgumentError("worker unix: names no path; unix:/path is right");
+absl::Status check_privacy(std::string_view address, const RemoteOptions& options,
+                           const std::optional<Tls>& tls) {
+  const auto parsed = dispatch::parse_worker_address(address);
+  if (tls.has_value() || options.insecure || (parsed.ok() && parsed->is_local())) {
+    return absl::OkStatus();
   }
-  const size_t colon = address.rfind(':');
-  const std::string_view host = address.substr(0, colon);
-  const std::string_view port = colon == std::string_view::npos ? "" : address.substr(colon + 1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  if (host.empty() || error != std::errc() || end != port.data() + port.size() || number < 1 ||
-      number > 65'535 || (!bracketed && host.find(':') != std::string_view::npos)) {
-    return absl::InvalidArgumentError(
-        str_cat("worker address '", address, "': host:port, [IPv6]:port or unix:/path is right"));
-  }
-  if (is_loopback(host) || options.insecure) return absl::OkStatus();
   return absl::FailedPreconditionError(str_cat(
       "worker ", address,
       ": the connection would be plain text, so others could read its token and tensors; set "
-      "RemoteOptions::insecure or REMORA_INSECURE=1 to allow it"));
+      "REMORA_TLS_CA or RemoteOptions::tls_ca to the authority of its certificate, or allow plain "
+      "text with RemoteOptions::insecure or REMORA_INSECURE=1"));
 }
 
-std::shared_ptr<grpc::Channel> make_channel(std::string_view address, Plane plane) {
+std::shared_ptr<grpc::Channel> make_channel(std::string_view address, Plane plane,
+                                            const std::optional<Tls>& tls) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveInterval_ms);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeout_ms);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, wire::kKeepaliveInterval_ms);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, wire::kKeepaliveTimeout_ms);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxHttp2FrameBytes);
@@ -56,8 +42,12 @@ std::shared_ptr<grpc::Channel> make_channel(std::string_view address, Plane plan
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   if (plane == Plane::kControl) arguments.SetString(GRPC_ARG_OPTIMIZATION_TARGET, "latency");
-  return grpc::CreateCustomChannel(std::string(address), grpc::InsecureChannelCredentials(),
-                                   arguments);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (tls.has_value()) {
+    const wire::TlsMaterial& material = tls->material;
+    credentials = grpc::SslCredentials({material.ca, material.key, material.certificate});
+  }
+  return grpc::CreateCustomChannel(std::string(address), credentials, arguments);
 }
 
 void add_token(grpc::ClientContext& context, const std::string& token) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,13 +19,18 @@ namespace remora::remote {
 /// stream.
 enum class Plane : uint8_t { kControl, kBulk };
 
-/// INVALID_ARGUMENT unless `address` is "host:port", "[v6]:port" or "unix:/path";
+/// INVALID_ARGUMENT unless `address` is "host:port", "[v6]:port" or "unix:/path".
+absl::Status check_address(std::string_view address);
+
 /// FAILED_PRECONDITION for plain text to a machine that is not this one without `insecure`.
-absl::Status check_address(std::string_view address, const RemoteOptions& options);
+/// Requires `check_address`.
+absl::Status check_privacy(std::string_view address, const RemoteOptions& options,
+                           const std::optional<Tls>& tls);
 
 /// A channel with a connection of its own. Connects at its first call. Must not be destroyed in a
 /// gRPC callback: that waits for itself.
-std::shared_ptr<grpc::Channel> make_channel(std::string_view address, Plane plane);
+std::shared_ptr<grpc::Channel> make_channel(std::string_view address, Plane plane,
+                                            const std::optional<Tls>& tls);
 
 /// Adds the token to a call.
 void add_token(grpc::ClientContext& context, const std::string& token);

@@ -16,3 +16,10 @@ namespace remora::remote {
 void disconnect(std::string_view address);
 
 }  // namespace remora::remote
+
+namespace remora {
+
+using remote::RemoteOptions;
+using remote::set_remote_options;
+
+}  // namespace remora

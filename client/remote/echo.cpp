@@ -68,7 +68,7 @@ class GrpcEchoClient final : public EchoClient,
                              private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit GrpcEchoClient(const std::string& address)
-      : channel_(make_channel(address, Plane::kControl)), stub_(channel_) {
+      : channel_(make_channel(address, Plane::kControl, std::nullopt)), stub_(channel_) {
     stub_.PrepareBidiStreamingCall(&context_, "/remora.Echo/Echo", {}, this);
     StartRead(&incoming_);
     AddHold();

@@ -9,8 +9,6 @@
 
 namespace remora::remote {
 
-/// A token: it travels as a header with every call.
-inline constexpr size_t kMaxTokenBytes = 4096;
 /// Devices a worker may describe.
 inline constexpr int kMaxDescribedDevices = 1024;
 /// Drops kept for the next frame: by count, and by the bytes they would free on the worker.
@@ -30,9 +28,6 @@ inline constexpr int kExitDeadline_ms = 500;
 /// After the stream was cancelled here, for gRPC to say that it is done.
 inline constexpr int kCancelDeadline_ms = 5'000;
 
-/// Keepalive: a worker that vanished without a word is found within the sum.
-inline constexpr int kKeepaliveInterval_ms = 30'000;
-inline constexpr int kKeepaliveTimeout_ms = 15'000;
 /// One HTTP/2 frame.
 inline constexpr int kMaxHttp2FrameBytes = 4 << 20;
 /// What gRPC may receive as one message: a full chunk and its header.

@@ -1,16 +1,15 @@
 #include "client/remote/options.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
+#include <memory>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "proto/credential_file.h"
+#include "proto/token.h"
 
 namespace remora::remote {
 namespace {
@@ -30,36 +29,65 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Reads at most one byte more than a token may have.
-absl::StatusOr<std::string> read_token_file(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxTokenBytes + 1, '\0');
-  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
-    if (file)
-      return absl::InvalidArgumentError(str_cat("holds more than ", kMaxTokenBytes, " bytes"));
-    return absl::NotFoundError(errno == 0 ? "cannot be read" : std::strerror(errno));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  const char* const blanks = " \t\r\n";
-  text.erase(text.find_last_not_of(blanks) + 1);
-  text.erase(0, text.find_first_not_of(blanks));
-  if (text.empty()) return absl::InvalidArgumentError("is empty; it should hold the token");
-  return text;
+/// Where an option's value comes from.
+struct Source {
+  std::string value;
+  std::string name;  // "REMORA_TLS_CA (ca.pem)"
+};
+
+/// The option's value, else the variable's; names neither where both are empty.
+Source source_of(const char* option, const std::string& value, const char* variable) {
+  if (!value.empty()) return {value, str_cat("RemoteOptions::", option, " (", value, ")")};
+  const std::string set = environment(variable);
+  if (!set.empty()) return {set, str_cat(variable, " (", set, ")")};
+  return {"", str_cat("none: set ", variable, " or RemoteOptions::", option)};
 }
 
-/// A header carries printable ASCII only.
-absl::Status check_token(const std::string& text) {
-  if (text.size() > kMaxTokenBytes) {
-    return absl::InvalidArgumentError(
-        str_cat("is ", text.size(), " bytes long; at most ", kMaxTokenBytes, " are right"));
+/// `status` as said of a credential of that worker.
+absl::Status named(std::string_view address, std::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      str_cat("worker ", address, ": ", what, " ", std::string(status.message())));
+}
+
+/// The file of Debian and its like, and that of Red Hat's.
+absl::StatusOr<std::string> read_system_ca() {
+  for (const char* path :
+       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"}) {
+    absl::StatusOr<std::string> pem = wire::read_credential_file(path, wire::kMaxPemBytes);
+    if (!absl::IsNotFound(pem.status())) return pem;
   }
-  const auto bad =
-      std::find_if(text.begin(), text.end(), [](char c) { return c < 0x21 || c > 0x7e; });
-  if (bad == text.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(str_cat("has a byte ",
-                                            static_cast<int>(static_cast<uint8_t>(*bad)), " at ",
-                                            bad - text.begin(), "; printable ASCII is right"));
+  return absl::NotFoundError(
+      "cannot be read: this system has no list of authorities (Debian: ca-certificates)");
+}
+
+absl::StatusOr<std::string> read_ca(const std::string& path) {
+  absl::StatusOr<std::string> pem =
+      path == kSystemCa ? read_system_ca() : wire::read_credential_file(path, wire::kMaxPemBytes);
+  if (pem.ok()) REMORA_RETURN_IF_ERROR(wire::check_certificates(*pem));
+  return pem;
+}
+
+absl::Status load_own_certificate(std::string_view address, const Source& certificate,
+                                  const Source& key, wire::TlsMaterial& material) {
+  if (certificate.value.empty() || key.value.empty()) {
+    const Source& set = certificate.value.empty() ? key : certificate;
+    const Source& missing = certificate.value.empty() ? certificate : key;
+    return absl::InvalidArgumentError(str_cat("worker ", address, ": ", set.name,
+                                              " is set and the other of certificate and key is ",
+                                              missing.name));
+  }
+  absl::StatusOr<std::string> pem =
+      wire::read_credential_file(certificate.value, wire::kMaxPemBytes);
+  absl::Status status = pem.status();
+  if (status.ok()) status = wire::check_certificates(*pem);
+  if (!status.ok()) return named(address, str_cat("the certificate of ", certificate.name), status);
+  absl::StatusOr<std::string> key_pem = wire::read_secret_file(key.value, wire::kMaxPemBytes);
+  status = key_pem.status();
+  if (status.ok()) status = wire::check_key(*key_pem, *pem);
+  if (!status.ok()) return named(address, str_cat("the key of ", key.name), status);
+  material.certificate = *std::move(pem);
+  material.key = *std::move(key_pem);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -88,24 +116,43 @@ RemoteOptions remote_options(std::string_view address) {
 
 absl::StatusOr<Token> load_token(std::string_view address, const RemoteOptions& options) {
   Token token{options.token, "RemoteOptions::token"};
-  const auto named = [&](const absl::Status& status) {
-    return absl::Status(status.code(), str_cat("worker ", address, ": the token of ", token.source,
-                                               " ", std::string(status.message())));
-  };
   if (token.text.empty()) {
-    std::string path = options.token_file;
-    token.source = str_cat("RemoteOptions::token_file (", path, ")");
-    if (path.empty()) {
-      path = environment("REMORA_TOKEN_FILE");
-      token.source = str_cat("REMORA_TOKEN_FILE (", path, ")");
+    const Source source = source_of("token_file", options.token_file, "REMORA_TOKEN_FILE");
+    token.source = source.name;
+    if (source.value.empty()) return token;
+    const absl::StatusOr<std::string> content =
+        wire::read_secret_file(source.value, 2 * wire::kMaxTokenBytes);
+    if (!content.ok()) {
+      return named(address, str_cat("the token of ", token.source), content.status());
     }
-    if (path.empty()) return Token{"", "none: set REMORA_TOKEN_FILE or RemoteOptions::token_file"};
-    absl::StatusOr<std::string> text = read_token_file(path);
-    if (!text.ok()) return named(text.status());
-    token.text = *std::move(text);
+    token.text = std::string(absl::StripAsciiWhitespace(*content));
   }
-  if (const absl::Status status = check_token(token.text); !status.ok()) return named(status);
+  if (const absl::Status status = wire::check_token(token.text); !status.ok()) {
+    return named(address, str_cat("the token of ", token.source), status);
+  }
   return token;
+}
+
+absl::StatusOr<std::optional<Tls>> load_tls(std::string_view address,
+                                            const RemoteOptions& options) {
+  if (address.starts_with("unix:")) return std::nullopt;
+  Source ca = source_of("tls_ca", options.tls_ca, "REMORA_TLS_CA");
+  const Source certificate =
+      source_of("tls_certificate", options.tls_certificate, "REMORA_TLS_CERT");
+  const Source key = source_of("tls_key", options.tls_key, "REMORA_TLS_KEY");
+  const bool has_own = !certificate.value.empty() || !key.value.empty();
+  if (ca.value == kNoCa || (ca.value.empty() && !has_own)) return std::nullopt;
+  if (ca.value.empty()) ca = {kSystemCa, "the system, since REMORA_TLS_CA is not set"};
+  Tls tls;
+  absl::StatusOr<std::string> pem = read_ca(ca.value);
+  if (!pem.ok()) return named(address, str_cat("the CA of ", ca.name), pem.status());
+  tls.material.ca = *std::move(pem);
+  tls.ca_source = ca.name;
+  tls.certificate_source = certificate.name;
+  if (has_own) {
+    REMORA_RETURN_IF_ERROR(load_own_certificate(address, certificate, key, tls.material));
+  }
+  return tls;
 }
 
 }  // namespace remora::remote

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +13,12 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <thread>
 
 #include "client/remote/options.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "proto/token.h"
 
 namespace remora::remote {
 namespace {
@@ -44,18 +45,12 @@ std::string default_program() {
   return access(beside.c_str(), X_OK) == 0 ? beside.string() : worker_program();
 }
 
-std::string make_token() {
-  std::random_device random;
-  std::string token;
-  for (int i = 0; i < 8; ++i) token += absl::StrCat(absl::Hex(random(), absl::kZeroPad8));
-  return token;
-}
-
-/// A file in memory, gone with its last descriptor.
+/// A file in memory that nobody else may read, gone with its last descriptor.
 int memory_file(const char* name, std::string_view contents) {
   const int fd = memfd_create(name, MFD_CLOEXEC);
   if (fd < 0) return fd;
-  if (write(fd, contents.data(), contents.size()) != static_cast<ssize_t>(contents.size()) ||
+  if (fchmod(fd, 0600) != 0 ||
+      write(fd, contents.data(), contents.size()) != static_cast<ssize_t>(contents.size()) ||
       lseek(fd, 0, SEEK_SET) != 0) {
     close(fd);
     return -1;
@@ -115,24 +110,26 @@ absl::Status PrivateWorker::launch(const PrivateWorkerOptions& options) {
   arguments.push_back(nullptr);
 
   RemoteOptions remote;
-  remote.token = make_token();
-  const int token_fd = memory_file("remorad-token", remote.token);
+  remote.token = wire::make_token();
+  remote.tls_ca = kNoCa;  // whatever the environment says of other workers
+  const int tokens_fd = memory_file(
+      "remorad-tokens", str_cat("parent:", wire::to_hex(wire::token_hash(remote.token)), "\n"));
   log_fd_ = memory_file("remorad-log", "");
   int ends[2] = {-1, -1};
-  if (token_fd < 0 || log_fd_ < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+  if (tokens_fd < 0 || log_fd_ < 0 || pipe2(ends, O_CLOEXEC) != 0) {
     const absl::Status status = system_error("memory file or pipe");
-    if (token_fd >= 0) close(token_fd);
+    if (tokens_fd >= 0) close(tokens_fd);
     return status;
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, token_fd, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, tokens_fd, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, log_fd_, STDERR_FILENO);
   const int failed =
       posix_spawnp(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(token_fd);
+  close(tokens_fd);
   close(ends[1]);
   absl::Status status;
   if (failed != 0) {

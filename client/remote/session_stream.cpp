@@ -14,13 +14,6 @@ namespace remora::remote {
 
 using dispatch::HostData;
 
-namespace {
-
-/// A session's name on the bulk plane.
-constexpr size_t kSessionIdBytes = 32;
-
-}  // namespace
-
 Session::Session(Passkey, WorkerLink link, WorkerDescriptionPtr description)
     : link_(std::move(link)),
       description_(std::move(description)),
@@ -139,8 +132,8 @@ absl::Status Session::accept(const v1::WorkerFrame& frame) {
   if (!welcomed_) {
     if (!frame.has_welcome()) return conflict("no welcome in frame", frame.sequence(), 1);
     const v1::Welcome& welcome = frame.welcome();
-    if (welcome.session().size() != kSessionIdBytes) {
-      return conflict("a session id of bytes", welcome.session().size(), kSessionIdBytes);
+    if (welcome.session().size() != wire::kSessionNameBytes) {
+      return conflict("a session id of bytes", welcome.session().size(), wire::kSessionNameBytes);
     }
     if (welcome.version() < wire::kMinVersion || welcome.version() > wire::kMaxVersion) {
       return conflict("protocol version", welcome.version(), wire::kMaxVersion);

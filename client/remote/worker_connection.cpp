@@ -6,9 +6,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "client/remote/callback_scope.h"
 #include "client/remote/channel.h"
+#include "client/remote/tls_probe.h"
 #include "dispatch/error.h"
 #include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
+#include "proto/default_socket.h"
 
 namespace remora::remote {
 namespace {
@@ -51,13 +53,14 @@ absl::StatusOr<WorkerConnection*> WorkerConnection::default_worker() {
   const char* const variable = std::getenv("REMORA_WORKERS");
   const std::string_view workers = variable == nullptr ? "" : variable;
   const std::string_view first = workers.substr(0, workers.find(','));
-  if (first.empty()) {
-    return absl::FailedPreconditionError(
-        "remote: no worker is named; set REMORA_WORKERS to its address (host:port or unix:/path, "
-        "several "
-        "separated by commas) or name it in the device: remote://host:port");
+  if (!first.empty()) return &at(first);
+  if (variable == nullptr) {
+    if (const auto path = wire::find_default_socket()) return &at(str_cat("unix:", *path));
   }
-  return &at(first);
+  return absl::FailedPreconditionError(
+      str_cat("remote: no worker is named and none listens on ", wire::default_socket_path(),
+              "; set REMORA_WORKERS to its address (host:port or unix:/path, several separated by "
+              "commas) or name it in the device: remote://host:port"));
 }
 
 void WorkerConnection::close_all() {
@@ -104,16 +107,24 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
 absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
   destroy_ended();  // a program may try a worker again and again without ever disconnecting
   const RemoteOptions options = remote_options(address_);
-  REMORA_RETURN_IF_ERROR(check_address(address_, options));
+  REMORA_RETURN_IF_ERROR(check_address(address_));
   WorkerLink link;
   link.address = address_;
+  REMORA_ASSIGN_OR_RETURN(const std::optional<Tls> tls, load_tls(address_, options));
+  REMORA_RETURN_IF_ERROR(check_privacy(address_, options, tls));
   REMORA_ASSIGN_OR_RETURN(link.token, load_token(address_, options));
   link.deadline_ms = options.connect_deadline_ms;
-  link.control = make_channel(address_, Plane::kControl);
-  link.bulk = make_channel(address_, Plane::kBulk);
-  REMORA_ASSIGN_OR_RETURN(WorkerDescriptionPtr description,
-                          describe(link.control, address_, options, link.token));
-  std::shared_ptr<Session> session = Session::make(std::move(link), std::move(description));
+  link.control = make_channel(address_, Plane::kControl, tls);
+  link.bulk = make_channel(address_, Plane::kBulk, tls);
+  absl::StatusOr<WorkerDescriptionPtr> description =
+      describe(link.control, address_, options, link.token);
+  if (!description.ok()) {
+    if (absl::IsUnavailable(description.status())) {
+      REMORA_RETURN_IF_ERROR(probe_tls(address_, options, tls));
+    }
+    return description.status();
+  }
+  std::shared_ptr<Session> session = Session::make(std::move(link), *std::move(description));
   if (const absl::Status status = session->start(); !status.ok()) {
     session->close(status, 0);
     const absl::MutexLock lock(&mutex_);

@@ -25,7 +25,8 @@ class WorkerConnection {
   /// The connection to "host:port", case ignored, or "unix:/path"; made at the first call, opens
   /// nothing.
   static WorkerConnection& at(std::string_view address);
-  /// The first worker of REMORA_WORKERS; FAILED_PRECONDITION when it names none.
+  /// The first worker of REMORA_WORKERS, or where that is not set the one on this machine's default
+  /// socket; FAILED_PRECONDITION when there is neither.
   static absl::StatusOr<WorkerConnection*> default_worker();
   /// Ends every session; at exit.
   static void close_all();

@@ -1,10 +1,14 @@
 // The `remora` program, run as a user runs it.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/certificates.h"
 #include "tests/support/child_process.h"
 #include "tests/support/worker_process.h"
 
@@ -40,7 +44,7 @@ Result remora(std::vector<std::string> arguments,
 TEST(Cli, help_documents_the_exit_codes) {
   const Result result = remora({"--help"});
   EXPECT_EQ(result.code, 0);
-  for (const char* code : {" 1 failed", " 2 a mistake", "10 ", "11 ", "12 ", "13 ", "14 "}) {
+  for (const char* code : {" 1 failed", " 2 a mistake", "10 ", "11 ", "12 ", "13 ", "14 ", "15 "}) {
     EXPECT_THAT(result.output, HasSubstr(code));
   }
 }
@@ -69,6 +73,57 @@ TEST(Cli, ping_names_the_layer_that_fails) {
   result = remora({"ping", worker.address(), "--token-file", "/nowhere", "--json"});
   EXPECT_EQ(result.code, 13);
   EXPECT_EQ(json::parse(result.output)["failed_layer"], "token");
+}
+
+TEST(Cli, ping_tells_failures_of_tls_apart) {
+  Certificates certificates;
+  const std::string ca = certificates.authority("ca");
+  const CertificateFiles own = certificates.issue(ca, "worker", kLoopbackNames);
+  const CertificateFiles client = certificates.issue(ca, "alice", "");
+  WorkerProcess worker(
+      {.flags = {"--tls-cert", own.certificate, "--tls-key", own.key, "--tls-client-ca", ca},
+       .tcp = true,
+       .token = "",
+       .tls = true});
+  const auto ping = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"ping", worker.address(), "--count", "1"});
+    return remora(flags);
+  };
+  Result result = ping({"--tls-ca", ca, "--tls-cert", client.certificate, "--tls-key", client.key});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  for (const auto& [flags, reason] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{}, "the worker speaks TLS"},
+           {{"--tls-ca", ca}, "asks for a certificate"},
+           {{"--tls-ca", certificates.authority("other")}, "not signed by the CA"},
+           {{"--tls-ca", "/nowhere"}, "cannot be read"},
+           {{"--tls-ca", ca, "--tls-cert", client.certificate}, "REMORA_TLS_KEY"}}) {
+    result = ping(flags);
+    EXPECT_EQ(result.code, 15) << result.errors;
+    EXPECT_THAT(result.errors, HasSubstr("TLS"));
+    EXPECT_THAT(result.errors, HasSubstr(reason));
+  }
+}
+
+TEST(Cli, token_new_makes_a_token_that_a_worker_takes) {
+  const std::string file = testing::TempDir() + "token-" + std::to_string(getpid());
+  std::filesystem::remove(file);
+  const Result made = remora({"token", "new", "alice", "--out", file});
+  ASSERT_EQ(made.code, 0) << made.errors;
+  EXPECT_EQ(made.output.rfind("alice:", 0), 0u);
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(remora({"token", "hash", "alice", file}).output, made.output);
+  EXPECT_EQ(remora({"token", "new", "alice", "--out", file}).code, 1)
+      << "the file is there already";
+  EXPECT_EQ(remora({"token", "new", "two words"}).code, 2);
+
+  const std::string tokens = file + "s";
+  write_private(tokens, made.output);
+  WorkerProcess worker({.flags = {"--token-file", tokens}, .tcp = true, .token = "", .tls = true});
+  EXPECT_EQ(remora({"ping", worker.address(), "--count", "1", "--token-file", file}).code, 0);
+  EXPECT_EQ(remora({"ping", worker.address(), "--count", "1", "--token-file", tokens}).code, 13);
+  EXPECT_THAT(remora({"token", "new", "bob"}).output, HasSubstr("bob:"));
+  std::filesystem::remove(file);
+  std::filesystem::remove(tokens);
 }
 
 TEST(Cli, ping_measures_the_round_trip) {

@@ -1,14 +1,16 @@
 #include "client/remote/options.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include "client/remote/channel.h"
 #include "client/remote/worker_connection.h"
 #include "gtest/gtest.h"
+#include "tests/support/worker_process.h"
 
 namespace remora::remote {
 namespace {
@@ -16,9 +18,7 @@ namespace {
 /// A token file that goes away.
 class TokenFile {
  public:
-  explicit TokenFile(const std::string& content) {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
+  explicit TokenFile(const std::string& content) { test::write_private(path_, content); }
   ~TokenFile() { std::filesystem::remove(path_); }
   const std::string& path() const { return path_; }
 
@@ -54,12 +54,13 @@ TEST(RemoteOptions, a_bad_token_names_worker_option_and_file) {
   RemoteOptions options;
   options.token_file = "/nowhere/token";
   absl::Status status = load_token("w:1", options).status();
-  EXPECT_EQ(status.message(),
-            "worker w:1: the token of RemoteOptions::token_file (/nowhere/token) No such file or "
-            "directory");
+  EXPECT_EQ(
+      status.message(),
+      "worker w:1: the token of RemoteOptions::token_file (/nowhere/token) cannot be read: No "
+      "such file or directory");
   for (const std::string& content :
        {std::string(), std::string(" \n"), std::string("two words"), std::string("caf\xc3\xa9"),
-        std::string(kMaxTokenBytes + 1, 'x')}) {
+        std::string(wire::kMaxTokenBytes + 1, 'x')}) {
     const TokenFile file(content);
     options.token_file = file.path();
     status = load_token("w:1", options).status();
@@ -68,17 +69,40 @@ TEST(RemoteOptions, a_bad_token_names_worker_option_and_file) {
   }
 }
 
+TEST(RemoteOptions, a_token_that_others_can_read_is_refused) {
+  const TokenFile file("a-token-of-sixteen");
+  chmod(file.path().c_str(), 0644);
+  RemoteOptions options;
+  options.token_file = file.path();
+  const absl::Status status = load_token("w:1", options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_NE(status.message().find("has mode 0644"), std::string::npos) << status;
+}
+
 TEST(RemoteOptions, plain_text_leaves_this_machine_only_when_told_so) {
   RemoteOptions options;
   for (const char* address :
        {"127.0.0.1:7070", "localhost:7070", "[::1]:7070", "unix:/run/remora.sock"}) {
-    EXPECT_TRUE(check_address(address, options).ok()) << address;
+    EXPECT_TRUE(check_privacy(address, options, std::nullopt).ok()) << address;
   }
-  const absl::Status status = check_address("gpu-box:7070", options);
+  const absl::Status status = check_privacy("gpu-box:7070", options, std::nullopt);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("REMORA_INSECURE"), std::string::npos);
+  EXPECT_NE(status.message().find("REMORA_TLS_CA"), std::string::npos);
+  EXPECT_TRUE(check_privacy("gpu-box:7070", options, Tls()).ok());
   options.insecure = true;
-  EXPECT_TRUE(check_address("gpu-box:7070", options).ok());
+  EXPECT_TRUE(check_privacy("gpu-box:7070", options, std::nullopt).ok());
+}
+
+TEST(RemoteOptions, a_worker_is_called_without_tls_where_none_is_said) {
+  setenv("REMORA_TLS_CA", "/nowhere/ca.pem", 1);
+  RemoteOptions options;
+  EXPECT_EQ(load_tls("w:1", options).status().code(), absl::StatusCode::kNotFound);
+  options.tls_ca = kNoCa;
+  const auto none = load_tls("w:1", options);
+  EXPECT_TRUE(none.ok() && !none->has_value());
+  unsetenv("REMORA_TLS_CA");
+  EXPECT_FALSE(load_tls("w:1", {})->has_value());
 }
 
 TEST(RemoteOptions, a_worker_has_one_connection_whatever_the_case_of_its_host) {
@@ -88,17 +112,14 @@ TEST(RemoteOptions, a_worker_has_one_connection_whatever_the_case_of_its_host) {
 }
 
 TEST(RemoteOptions, a_malformed_address_is_refused) {
-  RemoteOptions options;
-  options.insecure = true;
   for (const char* address : {"", "host", "host:", ":7070", "host:0", "host:65536", "host:7x",
                               "::1:7070", "unix:", "host:-1"}) {
-    EXPECT_EQ(check_address(address, options).code(), absl::StatusCode::kInvalidArgument)
-        << address;
+    EXPECT_EQ(check_address(address).code(), absl::StatusCode::kInvalidArgument) << address;
   }
 }
 
 TEST(RemoteOptions, the_default_worker_is_the_first_of_remora_workers) {
-  unsetenv("REMORA_WORKERS");
+  setenv("REMORA_WORKERS", "", 1);
   const absl::Status none = WorkerConnection::default_worker().status();
   EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(none.message().find("REMORA_WORKERS"), std::string::npos);

@@ -1,4 +1,4 @@
-// Who may call, and what may be served without a token.
+// Who may call, who that is, and what may be served without credentials.
 #include "server/auth.h"
 
 #include <sys/stat.h>
@@ -8,7 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/limits.h"
 #include "tests/server/raw_session.h"
+#include "tests/support/certificates.h"
 
 namespace remora::test {
 namespace {
@@ -20,7 +22,7 @@ using server::parse_listen_address;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr char kToken[] = "correct-horse-battery-staple";
+const std::string kToken = "correct-horse-battery-staple";
 
 class Tokens : public testing::Test {
  protected:
@@ -41,8 +43,8 @@ TEST_F(Tokens, the_right_token_is_let_in) {
 }
 
 TEST_F(Tokens, every_call_without_the_token_is_refused_with_advice) {
-  for (const std::string& token : {std::string(), std::string("wrong-wrong-wrong-wrong"),
-                                   std::string(kToken) + "x", std::string(kToken).substr(1)}) {
+  for (const std::string& token :
+       {std::string(), std::string("wrong-wrong-wrong-wrong"), kToken + "x", kToken.substr(1)}) {
     SCOPED_TRACE(token);
     RawClient client(worker_.address(), token);
     v1::DescribeReply description;
@@ -98,13 +100,15 @@ absl::Status policy(const std::string& listen, bool insecure, const std::string&
   return Authenticator::create(options, *address).status();
 }
 
-class TokenFile {
+/// A file of this mode that goes away.
+class PrivateFile {
  public:
-  explicit TokenFile(const std::string& content)
-      : path_(std::filesystem::temp_directory_path() / ("token-" + std::to_string(getpid()))) {
+  explicit PrivateFile(const std::string& content, mode_t mode = 0600)
+      : path_(std::filesystem::temp_directory_path() / ("tokens-" + std::to_string(getpid()))) {
     std::ofstream(path_) << content;
+    chmod(path_.c_str(), mode);
   }
-  ~TokenFile() { std::filesystem::remove(path_); }
+  ~PrivateFile() { std::filesystem::remove(path_); }
   std::string path() const { return path_; }
 
  private:
@@ -112,7 +116,7 @@ class TokenFile {
 };
 
 TEST(AuthPolicy, loopback_needs_a_token_or_insecure) {
-  const TokenFile file(std::string(kToken) + "\n");
+  const PrivateFile file(token_line("alice", kToken));
   for (const char* address : {"127.0.0.1:0", "127.3.2.1:80", "localhost:7070", "[::1]:7070"}) {
     SCOPED_TRACE(address);
     EXPECT_EQ(policy(address, false).code(), absl::StatusCode::kFailedPrecondition);
@@ -122,12 +126,26 @@ TEST(AuthPolicy, loopback_needs_a_token_or_insecure) {
   }
 }
 
-TEST(AuthPolicy, other_addresses_are_refused_without_insecure_since_there_is_no_tls) {
-  const TokenFile file(kToken);
-  for (const char* address : {"0.0.0.0:0", "[::]:80", "10.0.0.1:7070", "example.org:7070"}) {
-    SCOPED_TRACE(address);
-    EXPECT_THAT(std::string(policy(address, false, file.path()).message()), HasSubstr("no TLS"));
-    EXPECT_TRUE(policy(address, true, file.path()).ok());
+TEST(AuthPolicy, other_addresses_need_tls_and_a_token_or_certificate_or_insecure) {
+  const PrivateFile file(token_line("alice", kToken));
+  Certificates certificates;
+  const std::string ca = certificates.authority("ca");
+  const CertificateFiles own = certificates.issue(ca, "worker", kLoopbackNames);
+  for (const char* text : {"0.0.0.0:0", "[::]:80", "10.0.0.1:7070", "example.org:7070"}) {
+    SCOPED_TRACE(text);
+    EXPECT_THAT(std::string(policy(text, false, file.path()).message()), HasSubstr("--tls-cert"));
+    EXPECT_TRUE(policy(text, true, file.path()).ok());
+    const ListenAddress address = *parse_listen_address(text);
+    Options options;
+    options.tls_certificate = own.certificate;
+    options.tls_key = own.key;
+    absl::Status status = Authenticator::create(options, address).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--tls-client-ca"));
+    options.token_file = file.path();
+    EXPECT_TRUE(Authenticator::create(options, address).ok());
+    options.token_file.clear();
+    options.tls_client_ca = ca;
+    EXPECT_TRUE(Authenticator::create(options, address).ok());
   }
 }
 
@@ -135,20 +153,94 @@ TEST(AuthPolicy, a_unix_socket_needs_nothing) {
   EXPECT_TRUE(policy("unix:/tmp/x.sock", false).ok());
 }
 
-TEST(AuthPolicy, token_files_that_hold_no_token_are_refused) {
-  EXPECT_EQ(policy("127.0.0.1:0", false, "/nowhere/token").code(), absl::StatusCode::kNotFound);
-  const TokenFile brief("short");
-  EXPECT_EQ(policy("127.0.0.1:0", false, brief.path()).code(), absl::StatusCode::kInvalidArgument);
-  const TokenFile words("several words are not a token");
-  EXPECT_EQ(policy("127.0.0.1:0", false, words.path()).code(), absl::StatusCode::kInvalidArgument);
+TEST(AuthPolicy, tls_files_that_do_not_fit_name_their_option) {
+  Certificates certificates;
+  const std::string ca = certificates.authority("ca");
+  const CertificateFiles own = certificates.issue(ca, "worker", kLoopbackNames);
+  const CertificateFiles other = certificates.issue(ca, "other", kLoopbackNames);
+  const auto create = [](const std::string& listen, const std::string& certificate,
+                         const std::string& key, const std::string& client_ca) {
+    Options options;
+    options.insecure = true;
+    options.tls_certificate = certificate;
+    options.tls_key = key;
+    options.tls_client_ca = client_ca;
+    const absl::Status status =
+        Authenticator::create(options, *parse_listen_address(listen)).status();
+    return std::string(status.message());
+  };
+  constexpr char kTcp[] = "127.0.0.1:0";
+  EXPECT_EQ(create(kTcp, own.certificate, own.key, ca), "");
+  EXPECT_THAT(create(kTcp, own.certificate, "", ""), HasSubstr("--tls-key is missing"));
+  EXPECT_THAT(create(kTcp, "", own.key, ""), HasSubstr("--tls-cert is missing"));
+  EXPECT_THAT(create(kTcp, "", "", ca), HasSubstr("--tls-cert is missing"));
+  EXPECT_THAT(create(kTcp, own.certificate, other.key, ""), HasSubstr("is not the key"));
+  EXPECT_THAT(create(kTcp, own.key, own.key, ""),
+              HasSubstr("--tls-cert '" + own.key + "' holds no certificate"));
+  EXPECT_THAT(create(kTcp, own.certificate, own.certificate, ""), HasSubstr("has mode 0644"));
+  EXPECT_THAT(create(kTcp, own.certificate, own.key, "/nowhere"), HasSubstr("--tls-client-ca"));
+  EXPECT_THAT(create("unix:/tmp/x.sock", own.certificate, own.key, ""),
+              HasSubstr("a unix socket is not encrypted"));
 }
 
-TEST(AuthPolicy, comparison_finds_every_difference) {
-  EXPECT_TRUE(server::equal_in_constant_time("abc", "abc"));
-  EXPECT_TRUE(server::equal_in_constant_time("", ""));
-  EXPECT_FALSE(server::equal_in_constant_time("abc", "abd"));
-  EXPECT_FALSE(server::equal_in_constant_time("abc", "ab"));
-  EXPECT_FALSE(server::equal_in_constant_time("", "a"));
+TEST(AuthPolicy, token_files_that_hold_no_tokens_are_refused_with_the_line) {
+  const auto message = [](const std::string& path) {
+    return std::string(policy("127.0.0.1:0", false, path).message());
+  };
+  EXPECT_THAT(message("/nowhere/token"), HasSubstr("No such file"));
+  EXPECT_THAT(message(std::filesystem::temp_directory_path()), HasSubstr("is a folder"));
+  const std::string good = token_line("alice", kToken);
+  for (const auto& [content, part] : std::vector<std::pair<std::string, std::string>>{
+           {"", "holds no token"},
+           {"# nothing\n\n", "holds no token"},
+           {kToken, "line 1 is not NAME:SHA256"},
+           {good + "bob:abc\n", "line 2 is not"},
+           {good + "two words:" + good.substr(6), "line 2 is not"},
+           {":" + good.substr(6), "line 1 is not"}}) {
+    const PrivateFile file(content);
+    EXPECT_THAT(message(file.path()), HasSubstr(part)) << content;
+    EXPECT_THAT(message(file.path()), Not(HasSubstr(kToken)));
+  }
+  const PrivateFile large(std::string(server::kMaxTokenFileBytes + 1, '#'));
+  EXPECT_THAT(message(large.path()), HasSubstr("holds more than"));
+}
+
+TEST(AuthPolicy, a_token_file_that_others_can_read_is_refused) {
+  for (const mode_t mode : {0604, 0640, 0620}) {
+    const PrivateFile file(token_line("alice", kToken), mode);
+    EXPECT_EQ(policy("127.0.0.1:0", false, file.path()).code(),
+              absl::StatusCode::kPermissionDenied);
+  }
+  const PrivateFile file(token_line("alice", kToken), 0400);
+  EXPECT_TRUE(policy("127.0.0.1:0", false, file.path()).ok());
+}
+
+TEST(AuthPolicy, a_pipe_is_refused_and_not_waited_for) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("pipe-" + std::to_string(getpid()));
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(policy("127.0.0.1:0", false, path).message()), HasSubstr("is a pipe"));
+  std::filesystem::remove(path);
+}
+
+TEST(TokenFiles, a_token_names_its_identity) {
+  const std::string other = "another-token-of-the-tests-0123";
+  const PrivateFile file("# tokens\n" + token_line("alice", kToken) + "\n" +
+                         token_line("bob@lab", other) + token_line("alice", kToken + other));
+  Options options;
+  options.token_file = file.path();
+  const auto authenticator = Authenticator::create(options, *parse_listen_address("127.0.0.1:0"));
+  ASSERT_TRUE(authenticator.ok()) << authenticator.status();
+  const auto identity = [&](const std::string& header) {
+    return authenticator->identify({header, ""}).value_or("");
+  };
+  EXPECT_EQ(identity("Bearer " + kToken), "alice");
+  EXPECT_EQ(identity("Bearer " + other), "bob@lab");
+  EXPECT_EQ(identity("Bearer " + (kToken + other)), "alice");
+  EXPECT_EQ(identity(kToken), "");
+  EXPECT_EQ(identity("Bearer "), "");
+  EXPECT_EQ(authenticator->identify({std::nullopt, ""}).status().code(),
+            absl::StatusCode::kUnauthenticated);
 }
 
 }  // namespace

@@ -258,9 +258,12 @@ TEST(StuckUpload, a_call_that_brings_no_bytes_is_broken_off) {
   ASSERT_TRUE(authenticator.ok()) << authenticator.status();
   const auto worker = server::Worker::create(options, *std::move(authenticator));
   ASSERT_TRUE(worker.ok()) << worker.status();
-  const auto endpoint = server::Endpoint::listen(**worker, *address);
+  auto sockets = server::ListenSockets::open(*address);
+  ASSERT_TRUE(sockets.ok()) << sockets.status();
+  const std::string listening = sockets->address().str();
+  const auto endpoint = server::Endpoint::serve(**worker, *std::move(sockets));
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  RawClient client((*endpoint)->address().str(), "");
+  RawClient client(listening, "");
   RawSession session(client);
   const ValueId id(session.next_window(), 0);
   session.records().upload(id, 0, bools(100));
@@ -275,6 +278,12 @@ TEST(StuckUpload, a_call_that_brings_no_bytes_is_broken_off) {
   EXPECT_THAT(status.error_message(), HasSubstr("no bytes came for 50 ms after 40 had arrived"));
   EXPECT_EQ(session.read(id).status().code(),
             static_cast<uint32_t>(absl::StatusCode::kDeadlineExceeded));
+  // One that does not even say what it brings ends likewise.
+  grpc::ClientContext silent_context;
+  client.prepare(silent_context);
+  const auto silent = client.stub().Upload(&silent_context, &reply);
+  EXPECT_THAT(silent->Finish().error_message(),
+              HasSubstr("no bytes came for 50 ms after 0 had arrived"));
   EXPECT_TRUE(session.close().ok());
 }
 

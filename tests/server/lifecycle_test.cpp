@@ -166,11 +166,43 @@ TEST(Lifecycle, a_port_in_use_is_refused) {
   const Refusal refused = refusal({"--listen", worker.address(), "--insecure"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.errors, HasSubstr(worker.address()));
+  EXPECT_THAT(refused.errors, HasSubstr("Address already in use"));
+}
+
+TEST(Lifecycle, an_address_of_another_machine_is_refused_with_the_reason) {
+  EXPECT_THAT(refusal({"--listen", "192.0.2.1:7070", "--insecure"}).errors,
+              HasSubstr("Cannot assign requested address"));
+  EXPECT_THAT(refusal({"--listen", "unix:/nowhere/deep/remora.sock"}).errors,
+              HasSubstr("No such file or directory"));
+}
+
+TEST(Lifecycle, mistakes_on_the_command_line_exit_with_2) {
+  EXPECT_EQ(refusal({"--frobnicate"}).code, 2);
+  EXPECT_EQ(refusal({"--threads", "many"}).code, 2);
+  EXPECT_EQ(refusal({"--devices", "tpu"}).code, 2);
+}
+
+TEST(Lifecycle, without_listen_worker_and_program_meet_on_the_default_socket) {
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("remora-run-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const std::vector<std::string> environment = {"XDG_RUNTIME_DIR=" + folder, "RUNTIME_DIRECTORY="};
+  ChildProcess worker({remorad_path(), "--exit-with-parent"}, environment);
+  const std::string path = folder + "/remora/remora.sock";
+  EXPECT_EQ(worker.read_line(), "listening on unix:" + path);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(std::filesystem::status(folder + "/remora").permissions(),
+            std::filesystem::perms(0700));
+  ChildProcess ping({std::string(REMORA_BIN_DIR) + "/remora", "ping", "--count", "1"}, environment);
+  EXPECT_EQ(ping.wait().code, 0) << ping.errors();
+  worker.send_signal(SIGTERM);
+  worker.wait();
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Lifecycle, what_may_not_be_served_is_refused_at_start) {
   EXPECT_THAT(refusal({"--listen", "127.0.0.1:0"}).errors, HasSubstr("--token-file"));
-  EXPECT_THAT(refusal({"--listen", "0.0.0.0:0"}).errors, HasSubstr("no TLS"));
+  EXPECT_THAT(refusal({"--listen", "0.0.0.0:0"}).errors, HasSubstr("--tls-cert"));
   EXPECT_THAT(refusal({"--devices", "cpu:70000"}).errors, HasSubstr("--devices: "));
   EXPECT_THAT(refusal({"--devices", "cuda"}).errors, HasSubstr("no cuda backend"));
   EXPECT_THAT(refusal({"--listen", "nonsense"}).errors, HasSubstr("unix:PATH"));
@@ -187,10 +219,11 @@ TEST(Lifecycle, the_log_has_a_line_for_each_session) {
     EXPECT_FALSE(broken.status().ok());
   }
   worker.terminate();
-  EXPECT_THAT(worker.log(), HasSubstr("session 1 opened: client 'raw_session'"));
+  EXPECT_THAT(worker.log(), HasSubstr("session 1 of 'local' opened: client 'raw_session'"));
   EXPECT_THAT(worker.log(),
-              HasSubstr("session 1 ended: client 'raw_session': closed by the client"));
-  EXPECT_THAT(worker.log(), HasSubstr("session 2 ended"));
+              HasSubstr("session 1 of 'local' ended: client 'raw_session': closed by the client"));
+  EXPECT_THAT(worker.log(), HasSubstr("session 2 of 'local' ended"));
+  EXPECT_THAT(worker.log(), HasSubstr("connection from unix process"));
 }
 
 }  // namespace

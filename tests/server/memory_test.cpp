@@ -198,12 +198,35 @@ TEST_F(Memory, a_quota_is_each_sessions_own) {
   EXPECT_EQ(second.read(fill(second, 2 << 20)).status().code(), 0u);
 }
 
-TEST_F(Memory, a_read_that_waits_to_be_fetched_counts) {
+TEST_F(Memory, a_read_that_shares_its_tensors_memory_costs_nothing_beside_it) {
   RawSession session(client_);
   const ValueId value = fill(session, 3 << 20);
-  const v1::ReadReply refused = session.read(value);
+  const v1::ReadReply read = session.read(value);
+  ASSERT_TRUE(read.streamed()) << read.status().message();
+  // The memory stays paid for while the read waits, though the tensor is gone.
+  session.records().drop(value.window(), 0, 1);
+  EXPECT_EQ(session.read(fill(session, 2 << 20)).status().code(), kResourceExhausted);
+  std::string bytes;
+  EXPECT_TRUE(session.download(client_, read.number(), bytes).ok());
+  EXPECT_EQ(bytes.size(), size_t{3} << 20);
+  ASSERT_TRUE(client_.describe_until(
+      [](const v1::DescribeReply& reply) { return live_bytes(reply) < 1 << 20; }));
+  EXPECT_EQ(session.read(fill(session, 2 << 20)).status().code(), 0u);
+}
+
+TEST_F(Memory, a_read_that_is_a_copy_counts) {
+  RawSession session(client_);
+  constexpr int64_t kCount = 5 << 17;  // 2.5 MiB
+  const ValueId whole = fill(session, 4 * kCount);
+  // A view of all but one element: its bytes are made for the read.
+  const TestGraph graph =
+      one_op(OpCode::slice, {f32({kCount})}, dispatch::SliceAttrs{{1}, {1}, {kCount - 1}});
+  const ValueId view(session.next_window(), 0);
+  session.records().once(0, LiveSet{true}, *graph.graph,
+                         {view.window(), {whole}, graph.params, {false}});
+  const v1::ReadReply refused = session.read(view);
   EXPECT_EQ(refused.status().code(), kResourceExhausted);
-  EXPECT_THAT(refused.status().message(), HasSubstr("read of f32[786432]"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("read of f32[655359]"));
 }
 
 TEST_F(Memory, host_data_ahead_of_its_use_waits_instead_of_failing) {

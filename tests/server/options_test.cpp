@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/listen_address.h"
+#include "server/option_values.h"
 
 namespace remora::server {
 namespace {
@@ -77,12 +78,18 @@ TEST(Options, mistakes_are_named_with_what_is_right) {
                {{"--memory-limit", "cpu=lots"}, "--memory-limit: 'lots' is not a number of bytes"},
                {{"--session-quota", "0"}, "--session-quota: '0' is not a number of bytes"},
                {{"--threads", "-1"}, "--threads"},
+               {{"--memory-limit", "cuda=2GiB"}, "no cuda device is served"},
+               {{"--idle-timeout", "soon"}, "--idle-timeout: 'soon' is not a time"},
+               {{"--keepalive", "1ms"}, "--keepalive: '1ms' is too short"},
+               {{"--identity-sessions", "0"}, "--identity-sessions: '0' is not a number"},
+               {{"--log-level", "loud"}, "--log-level"},
+               {{"--config", "/nowhere.toml"}, "--config: '/nowhere.toml' cannot be read"},
                {{"--frobnicate"}, "--frobnicate"}};
   for (const auto& wrong : cases) {
     SCOPED_TRACE(wrong.part);
     const ParsedOptions parsed = parse(wrong.arguments);
     EXPECT_FALSE(parsed.options.has_value());
-    EXPECT_NE(parsed.exit_code, 0);
+    EXPECT_EQ(parsed.exit_code, 2);
     EXPECT_THAT(parsed.message, HasSubstr(wrong.part));
   }
 }
@@ -94,6 +101,17 @@ TEST(Options, bytes_have_units) {
   EXPECT_EQ(*parse_bytes("2GB"), 2'000'000'000);
   for (const char* wrong : {"", "GiB", "-1", "1XB", "1e30", "99999999TiB", "nan"}) {
     EXPECT_FALSE(parse_bytes(wrong).ok()) << wrong;
+  }
+}
+
+TEST(Options, times_have_units) {
+  EXPECT_EQ(parse_duration("500ms")->count(), 500);
+  EXPECT_EQ(parse_duration("1.5s")->count(), 1500);
+  EXPECT_EQ(parse_duration("10min")->count(), 600'000);
+  EXPECT_EQ(parse_duration("24h")->count(), 86'400'000);
+  EXPECT_EQ(parse_duration("0")->count(), 0);
+  for (const char* wrong : {"", "s", "5", "-1s", "0s", "100d", "1e9h"}) {
+    EXPECT_FALSE(parse_duration(wrong).ok()) << wrong;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "proto/token.h"
 
 namespace remora::test {
 namespace {
@@ -24,6 +25,16 @@ std::string make_folder() {
 
 }  // namespace
 
+void write_private(const std::string& path, const std::string& content) {
+  std::ofstream(path) << "";
+  std::filesystem::permissions(path, std::filesystem::perms(0600));
+  std::ofstream(path) << content;
+}
+
+std::string token_line(const std::string& name, const std::string& token) {
+  return name + ":" + wire::to_hex(wire::token_hash(token)) + "\n";
+}
+
 std::string remorad_path() { return std::string(REMORA_BIN_DIR) + "/remorad"; }
 
 WorkerProcess::WorkerProcess(WorkerOptions options)
@@ -32,9 +43,10 @@ WorkerProcess::WorkerProcess(WorkerOptions options)
                                    "--listen",
                                    options_.tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket"};
   if (!options_.token.empty()) {
-    std::ofstream(token_file()) << options_.token << "\n";
-    argv.insert(argv.end(), {"--token-file", token_file()});
-  } else if (options_.tcp) {
+    write_private(token_file(), options_.token + "\n");
+    write_private(folder_ + "/tokens", token_line("test", options_.token));
+    argv.insert(argv.end(), {"--token-file", folder_ + "/tokens"});
+  } else if (options_.tcp && !options_.tls) {
     argv.emplace_back("--insecure");
   }
   argv.insert(argv.end(), options_.flags.begin(), options_.flags.end());

@@ -15,7 +15,8 @@ namespace remora::test {
 struct WorkerOptions {
   std::vector<std::string> flags = {};  // added to the command line
   bool tcp = false;                     // a free port of 127.0.0.1 instead of a unix socket
-  std::string token = {};               // empty: none; with `tcp` then --insecure
+  std::string token = {};               // of "test"; empty: none; with `tcp` then --insecure
+  bool tls = false;                     // the flags say who may call
 };
 
 class WorkerProcess {
@@ -30,7 +31,7 @@ class WorkerProcess {
   /// The text of a device: "remote://127.0.0.1:40001/cpu:1", "remote+unix:///path/cpu".
   std::string device(const std::string& inner = "cpu") const;
   const std::string& token() const { return options_.token; }
-  /// A file with the token, as `--token-file` and REMORA_TOKEN_FILE want it.
+  /// A file with the token, as REMORA_TOKEN_FILE wants it.
   std::string token_file() const;
 
   pid_t pid() const { return process_->pid(); }
@@ -48,6 +49,12 @@ class WorkerProcess {
   std::unique_ptr<ChildProcess> process_;
   std::string address_;
 };
+
+/// Writes a file that nobody else can read.
+void write_private(const std::string& path, const std::string& content);
+
+/// A line of the worker's --token-file.
+std::string token_line(const std::string& name, const std::string& token);
 
 /// The path of the remorad of this build.
 std::string remorad_path();
