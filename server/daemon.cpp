@@ -103,7 +103,7 @@ absl::Status serve(const Options& options, int parent_end) {
                           Endpoint::serve(*worker, std::move(sockets)));
   std::printf("listening on %s\n", listening.c_str());
   std::fflush(stdout);
-  spdlog::info("serving {} device(s) on {}{}{}", worker->describe().devices_size(), listening,
+  spdlog::info("serving {} device(s) on {}{}{}", worker->device_count(), listening,
                encrypted ? ", encrypted" : "",
                access.needs_credentials() ? "" : ", to everybody who can connect");
   spdlog::info("draining after {}", wait_for_end(parent_end));

@@ -172,7 +172,9 @@ std::vector<std::pair<std::string, std::string>> local_devices() {
 }  // namespace
 
 std::string why_unreachable(const std::string& address) {
-  const Reached reached = reach({.address = address, .token_file = {}});
+  PingOptions options;
+  options.address = address;
+  const Reached reached = reach(options);
   return reached.failure ? str_cat(reached.failure.layer, ": ", reached.failure.reason) : "";
 }
 

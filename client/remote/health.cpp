@@ -44,7 +44,8 @@ absl::StatusOr<size_t> parse_status(const grpc::ByteBuffer& response) {
 }  // namespace
 
 absl::Status check_health(const std::string& address, const RemoteOptions& options) {
-  grpc::GenericStub stub(make_channel(address, Plane::kControl));
+  REMORA_ASSIGN_OR_RETURN(const std::optional<Tls> tls, load_tls(address, options));
+  grpc::GenericStub stub(make_channel(address, Plane::kControl, tls));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::milliseconds(options.connect_deadline_ms));

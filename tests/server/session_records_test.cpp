@@ -18,7 +18,6 @@ using testing::HasSubstr;
 constexpr auto kInvalidArgument = static_cast<uint32_t>(absl::StatusCode::kInvalidArgument);
 constexpr auto kNotFound = static_cast<uint32_t>(absl::StatusCode::kNotFound);
 constexpr auto kAlreadyExists = static_cast<uint32_t>(absl::StatusCode::kAlreadyExists);
-constexpr auto kUnimplemented = static_cast<uint32_t>(absl::StatusCode::kUnimplemented);
 
 class SessionRecords : public testing::Test {
  protected:
@@ -206,11 +205,21 @@ TEST_F(SessionRecords, unknown_devices_are_named) {
   expect_error(session_.read(copy), kNotFound, "device 7");
 }
 
-TEST_F(SessionRecords, an_element_type_the_device_lacks_is_unimplemented) {
+TEST_F(SessionRecords, elements_of_16_bits_are_computed_with) {
   const Spec f16{DType::kF16, Shape({2})};
-  const ValueId a = host(dispatch::HostData::copy_of(f16, std::vector<std::byte>(4)));
+  const std::vector<uint16_t> one_and_two = {0x3C00, 0x4000};
+  const ValueId a = host(dispatch::HostData::copy_of(f16, std::as_bytes(std::span(one_and_two))));
   const ValueId sum = run(one_op(OpCode::add, {f16, f16}), {a, a});
-  expect_error(session_.read(sum), kUnimplemented, "add");
+  const ValueId widened =
+      run(one_op(OpCode::astype, {f16}, dispatch::DTypeAttrs{DType::kF32}), {sum});
+  EXPECT_THAT(session_.read_floats(widened), ElementsAre(2, 4));
+}
+
+TEST_F(SessionRecords, an_integer_divided_by_zero_is_an_error_of_its_op) {
+  const Spec i64{DType::kI64, Shape({2})};
+  const ValueId a = host(dispatch::HostData::copy_of(i64, std::vector<std::byte>(16)));
+  const ValueId quotients = run(one_op(OpCode::remainder, {i64, i64}), {a, a});
+  expect_error(session_.read(quotients), kInvalidArgument, "remainder: element 0 of the divisor");
 }
 
 TEST_F(SessionRecords, consumed_inputs_leave_the_id_table) {
