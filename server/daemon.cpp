@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +35,9 @@ namespace {
 /// Readable once SIGTERM or SIGINT has come. Signals are not blocked and waited for instead, since
 /// a thread that a library started before `main` would not have them blocked.
 int signal_arrived = -1;
-volatile sig_atomic_t arrived_signal = 0;
+/// Atomic, since any thread may be the one that takes the signal.
+std::atomic<int> arrived_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void note_signal(int number) {
   const int error = errno;
