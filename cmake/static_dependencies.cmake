@@ -63,12 +63,15 @@ if(REMORA_HAVE_CPU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   endforeach()
 endif()
 
-# Debian's spdlog and fmt have no archives, but both work from their headers alone.
+# Debian's spdlog, fmt and toml++ have no archives, but all work from their headers alone.
 if(REMORA_HAVE_SERVER)
   get_target_property(libraries spdlog::spdlog_header_only INTERFACE_LINK_LIBRARIES)
   list(TRANSFORM libraries REPLACE "^fmt::fmt$" "fmt::fmt-header-only")
   set_target_properties(spdlog::spdlog_header_only PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
   set(REMORA_SPDLOG spdlog::spdlog_header_only)
+endif()
+if(TARGET PkgConfig::tomlplusplus)
+  set_target_properties(PkgConfig::tomlplusplus PROPERTIES INTERFACE_LINK_LIBRARIES "" INTERFACE_COMPILE_OPTIONS "")
 endif()
 
 add_link_options(-static-libstdc++ -static-libgcc)
