@@ -35,7 +35,7 @@ class NpyDictReader {
 
   std::string_view text_;
   size_t position_ = 0;
-  std::string_view field_;
+  std::string field_;
 };
 
 }  // namespace remora::io
