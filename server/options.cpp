@@ -119,7 +119,8 @@ void add_options(CLI::App& app, Options& options, Texts& texts) {
                  "TOML file with these options, without their dashes; the command line wins");
   app.add_option("--listen", options.listen, "host:port (port 0: a free one) or unix:PATH")
       ->capture_default_str();
-  app.add_option("--devices", texts.devices, "what to serve: cpu, or cpu,cpu for cpu:0 and cpu:1; cuda? where there is one")
+  app.add_option("--devices", texts.devices,
+                 "what to serve: cpu, or cpu,cpu for cpu:0 and cpu:1; cuda? where there is one")
       ->capture_default_str()
       ->check(parsed_by(parse_devices));
   app.add_option("--memory-limit", texts.memory_limits, "bytes of each device of a kind: cpu=2GiB");
