@@ -56,6 +56,18 @@ struct OptionFields<ConvTranspose1dOptions> {
                       &ConvTranspose1dOptions::dilation);
 };
 template <>
+struct OptionFields<Conv3dOptions> {
+  static constexpr auto kFields = std::make_tuple(&Conv3dOptions::stride, &Conv3dOptions::padding,
+                                                  &Conv3dOptions::dilation, &Conv3dOptions::groups);
+};
+template <>
+struct OptionFields<ConvTranspose3dOptions> {
+  static constexpr auto kFields =
+      std::make_tuple(&ConvTranspose3dOptions::stride, &ConvTranspose3dOptions::padding,
+                      &ConvTranspose3dOptions::output_padding, &ConvTranspose3dOptions::groups,
+                      &ConvTranspose3dOptions::dilation);
+};
+template <>
 struct OptionFields<Pool3dOptions> {
   static constexpr auto kFields =
       std::make_tuple(&Pool3dOptions::stride, &Pool3dOptions::padding, &Pool3dOptions::dilation,
@@ -125,6 +137,23 @@ struct Converter<GeluForm> : EnumConverter<GeluForm, 2> {
     return EnumConverter::from(argument, kNames);
   }
 };
+
+template <>
+struct Converter<QuantileForm> : EnumConverter<QuantileForm, 5> {
+  static constexpr Names kNames = {{{"linear", QuantileForm::kLinear},
+                                    {"lower", QuantileForm::kLower},
+                                    {"higher", QuantileForm::kHigher},
+                                    {"nearest", QuantileForm::kNearest},
+                                    {"midpoint", QuantileForm::kMidpoint}}};
+  static std::string wanted() { return EnumConverter::wanted(kNames); }
+  static std::optional<QuantileForm> from(const Argument& argument) {
+    return EnumConverter::from(argument, kNames);
+  }
+};
+
+inline Argument to_argument(Distinct distinct) {
+  return Argument::List{distinct.values, distinct.inverse, distinct.counts};
+}
 
 template <>
 struct Converter<PadMode> : EnumConverter<PadMode, 4> {

@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/strided.h"
 #include "kernels/expr_prelude/cpu.h"
+#include "kernels/expr_prelude/cpu_bits.h"
+#include "kernels/expr_prelude/cpu_special.h"
 
 namespace remora::cpu {
 
@@ -12,10 +14,14 @@ namespace remora::cpu {
 template <typename Stored>
 struct Element {
   using Compute = Stored;
+  static Compute load(Stored x) { return x; }
+  static Stored store(Compute x) { return x; }
 };
 template <>
 struct Element<int64_t> {
   using Compute = Wrapping;
+  static Compute load(int64_t x) { return Wrapping(x); }
+  static int64_t store(Compute x) { return static_cast<int64_t>(x); }
 };
 
 // The result columns of the catalogue.
