@@ -94,7 +94,7 @@ nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, wh
 	@tools/format.sh --check
 	@tools/tidy.py --build build/release --jobs $(JOBS) --all
 	@$(MAKE) --no-print-directory cpu-only static deb-test docker-test
-	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$' --timeout 7200)
+	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$')
 
 docs: ## the reference of the public headers, in build/docs/html (needs doxygen)
 	@mkdir -p build/docs
