@@ -1,38 +1,21 @@
 #include "proto/tls_material.h"
 
-#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
-#include <memory>
 #include <string_view>
 
 #include "dispatch/str_cat.h"
+#include "proto/openssl_handles.h"
 
 namespace remora::wire {
 namespace {
 
-template <auto kFree>
-struct Freeing {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freeing<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
-
 /// Never asks the terminal for a passphrase.
 int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*user*/) { return -1; }
 
-Bio memory(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 Certificate first_certificate(const std::string& pem) {
-  const Bio bio = memory(pem);
+  const Bio bio = bio_of(pem);
   Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr));
   ERR_clear_error();
   return certificate;
@@ -55,7 +38,7 @@ absl::Status check_certificates(const std::string& pem) {
 }
 
 absl::Status check_key(const std::string& key_pem, const std::string& certificate_pem) {
-  const Bio bio = memory(key_pem);
+  const Bio bio = bio_of(key_pem);
   const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
   ERR_clear_error();
   if (key == nullptr) {

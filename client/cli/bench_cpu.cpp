@@ -37,10 +37,6 @@ int usable_processors() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-double microseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
 /// One key: an operation on operands of one size.
 struct Family {
   std::string key;

@@ -31,10 +31,6 @@ constexpr size_t kEchoBytes = 64;
 
 using Clock = std::chrono::steady_clock;
 
-double microseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
 /// The echo server in a process of its own: this program again. Ends when it is destroyed.
 class EchoProcess {
  public:

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
+#include "client/cli/machine.h"
 #include "dispatch/build_info.h"
 #include "dispatch/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -15,14 +15,8 @@ namespace remora::cli {
 namespace {
 
 std::string machine() {
-  std::string model = "unknown processor";
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    model = line.substr(colon + 2);
-    break;
-  }
+  std::string model = value_in("/proc/cpuinfo", "model name");
+  if (model.empty()) model = "unknown processor";
   utsname system{};
   uname(&system);
   return str_cat(model, ", ", std::thread::hardware_concurrency(), " cores, ", system.sysname, " ",
@@ -30,6 +24,11 @@ std::string machine() {
 }
 
 }  // namespace
+
+double microseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
 
 double median(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<ptrdiff_t>((samples.size() - 1) / 2);

@@ -2,12 +2,15 @@
 // {KEY: {"median", "min", "max", "n"}}}. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace remora::cli {
+
+double microseconds_since(std::chrono::steady_clock::time_point begin);
 
 /// The middle of the samples (the lower one of two). Requires at least one.
 double median(std::vector<double> samples);

@@ -1,7 +1,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,8 @@
 #include "dispatch/error.h"
 #include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
+#include "proto/credential_file.h"
+#include "proto/limits.h"
 
 namespace remora::cli {
 namespace {
@@ -40,21 +41,14 @@ Finding find_default_device() {
 std::vector<Finding> find_token_file() {
   const char* const path = std::getenv("REMORA_TOKEN_FILE");
   if (path == nullptr || *path == '\0') return {};
-  struct stat status {};
-  if (stat(path, &status) != 0 || access(path, R_OK) != 0) {
+  const auto content = wire::read_secret_file(path, 2 * wire::kMaxTokenBytes);
+  if (!content.ok()) {
+    const bool others_can_read =
+        content.status().code() == absl::StatusCode::kPermissionDenied && access(path, R_OK) == 0;
     return {{"token-file", FindingState::kProblem,
-             str_cat("REMORA_TOKEN_FILE=", path, ": ", std::strerror(errno)),
-             "set it to the file with the worker's token, or unset it"}};
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return {{"token-file", FindingState::kProblem,
-             str_cat("REMORA_TOKEN_FILE=", path, " is no regular file"),
-             "set it to the file with the worker's token, or unset it"}};
-  }
-  if ((status.st_mode & 0077) != 0) {
-    return {{"token-file", FindingState::kProblem,
-             str_cat("REMORA_TOKEN_FILE=", path, " can be read by others"),
-             str_cat("chmod 600 ", path)}};
+             str_cat("REMORA_TOKEN_FILE=", path, " ", content.status().message()),
+             others_can_read ? str_cat("chmod 600 ", path)
+                             : "set it to the file with the worker's token, or unset it"}};
   }
   return {{"token-file", FindingState::kOk, path, ""}};
 }

@@ -1,25 +1,12 @@
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include "client/cli/findings.h"
-#include "dispatch/registry.h"
+#include "client/cli/machine.h"
 #include "dispatch/str_cat.h"
 
 namespace remora::cli {
 namespace {
-
-/// The first value of `key` in a file of "key : value" lines, or "".
-std::string value_in(const char* path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (!line.starts_with(key) || colon == std::string::npos) continue;
-    const size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return {};
-}
 
 bool has_flag(std::string_view flags, std::string_view flag) {
   return str_cat(" ", flags, " ").find(str_cat(" ", flag, " ")) != std::string::npos;
@@ -28,26 +15,21 @@ bool has_flag(std::string_view flags, std::string_view flag) {
 Finding find_device_kind(BackendKind kind) {
   Finding finding;
   finding.id = str_cat(backend_name(kind));
-  const auto factory = dispatch::registry().factory(kind);
-  if (!factory.ok()) {
+  const std::vector<LocalDevice> devices = local_devices(kind);
+  if (devices.empty()) {
     finding.state = FindingState::kAbsent;
     finding.detail = "not in this build";
-    return finding;
   }
-  const absl::StatusOr<int> count = (*factory)->count();
-  if (!count.ok() || *count == 0) {
-    finding.state = FindingState::kAbsent;
-    finding.detail = count.ok() ? "no device" : std::string(count.status().message());
-    return finding;
-  }
-  for (int i = 0; i < *count; ++i) {
-    const auto backend = (*factory)->open({.kind = kind, .index = i});
+  for (const LocalDevice& device : devices) {
     if (!finding.detail.empty()) finding.detail += "; ";
-    if (backend.ok()) {
-      finding.detail += (*backend)->info().name;
+    if (!device.counted) {
+      finding.state = FindingState::kAbsent;
+      finding.detail += device.status.ok() ? "no device" : str_cat(device.status.message());
+    } else if (device.status.ok()) {
+      finding.detail += device.name;
     } else {
       finding.state = FindingState::kProblem;
-      finding.detail += str_cat(backend_name(kind), ":", i, ": ", backend.status().message());
+      finding.detail += str_cat(device.text, ": ", device.status.message());
     }
   }
   return finding;

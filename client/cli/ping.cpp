@@ -7,13 +7,13 @@
 
 #include "client/cli/exit_codes.h"
 #include "client/cli/figures.h"
+#include "client/cli/machine.h"
 #include "client/remote/channel.h"
 #include "client/remote/dial.h"
 #include "client/remote/health.h"
 #include "client/remote/tls_probe.h"
 #include "client/remote/worker_connection.h"
 #include "dispatch/device_text.h"
-#include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
 #include "nlohmann/json.hpp"
 
@@ -150,25 +150,6 @@ Json describe(const remote::RemoteDevice& device) {
           {"memory_limit_bytes", device.memory_limit_bytes}};
 }
 
-/// Devices of this program itself, as (text, name or why not).
-std::vector<std::pair<std::string, std::string>> local_devices() {
-  std::vector<std::pair<std::string, std::string>> found;
-  const dispatch::Registry& registry = dispatch::registry();
-  for (const BackendKind kind : {BackendKind::kCuda, BackendKind::kVulkan, BackendKind::kCpu}) {
-    const auto factory = registry.factory(kind);
-    if (!factory.ok()) continue;
-    const absl::StatusOr<int> count = (*factory)->count();
-    for (int i = 0; count.ok() && i < *count; ++i) {
-      const std::string text = str_cat(backend_name(kind), ":", i);
-      const auto backend = (*factory)->open({.kind = kind, .index = i});
-      found.emplace_back(
-          text, backend.ok() ? (*backend)->info().name : std::string(backend.status().message()));
-    }
-    if (!count.ok()) found.emplace_back(backend_name(kind), std::string(count.status().message()));
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string why_unreachable(const std::string& address) {
@@ -226,9 +207,14 @@ int devices(const PingOptions& options) {
   Json list = Json::array();
   std::string text;
   if (options.address.empty()) {
-    for (const auto& [device, name] : local_devices()) {
-      list.push_back({{"device", device}, {"name", name}});
-      text += str_cat(device, "  ", name, "\n");
+    for (const BackendKind kind : {BackendKind::kCuda, BackendKind::kVulkan, BackendKind::kCpu}) {
+      for (const LocalDevice& device : local_devices(kind)) {
+        if (!device.counted && device.status.ok()) continue;
+        const std::string name =
+            device.status.ok() ? device.name : str_cat(device.status.message());
+        list.push_back({{"device", device.text}, {"name", name}});
+        text += str_cat(device.text, "  ", name, "\n");
+      }
     }
   }
   if (!options.address.empty() || std::getenv("REMORA_WORKERS") != nullptr) {

@@ -24,8 +24,8 @@ namespace remora::io {
 
 // -- safetensors, as Hugging Face and PyTorch write it
 
-/// Writes all tensors, of any element type and device; they are read in one round trip, or throw
-/// what made them fail. INVALID_ARGUMENT for a name that is not UTF-8 or is "__metadata__".
+/// Writes all tensors, of any element type and device: asks for all before it waits for the first.
+/// Throws what made one fail. INVALID_ARGUMENT for a name that is not UTF-8 or is "__metadata__".
 void save(const std::filesystem::path& path, const TensorMap& tensors,
           const Metadata& metadata = {});
 /// All tensors, on `device`, in the order of the file's header.

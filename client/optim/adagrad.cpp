@@ -27,9 +27,7 @@ std::span<const std::string_view> Adagrad::state_names() const {
 Optimizer::Update Adagrad::update(const AdagradOptions& options, const Tensor& values,
                                   const Tensor& gradient, const State& state, int64_t count) {
   const auto n = [&](std::string_view role, double value) { return number(values, role, value); };
-  const Tensor direction = options.weight_decay == 0.0
-                               ? gradient
-                               : gradient + values * n("weight_decay", options.weight_decay);
+  const Tensor direction = penalized(values, gradient, options.weight_decay);
   const double rate =
       options.learning_rate / (1.0 + static_cast<double>(count - 1) * options.lr_decay);
   const Tensor before = state.empty() ? full_like(values, options.initial_accumulator) : state[0];

@@ -68,9 +68,7 @@ std::span<const std::string_view> AdamW::state_names() const { return kStateName
 Optimizer::Update Adam::update(const AdamOptions& options, const Tensor& values,
                                const Tensor& gradient, const State& state, int64_t count) {
   const auto n = [&](std::string_view role, double value) { return number(values, role, value); };
-  const Tensor direction = options.weight_decay == 0.0
-                               ? gradient
-                               : gradient + values * n("weight_decay", options.weight_decay);
+  const Tensor direction = penalized(values, gradient, options.weight_decay);
   Moments next = next_moments(options, direction, state, count, n);
   return {values - next.change, std::move(next.state)};
 }

@@ -94,6 +94,11 @@ Tensor Optimizer::number(const Tensor& like, std::string_view role, double value
   return numbers_.back().tensor;
 }
 
+Tensor Optimizer::penalized(const Tensor& values, const Tensor& gradient, double weight_decay) {
+  if (weight_decay == 0.0) return gradient;
+  return gradient + values * number(values, "weight_decay", weight_decay);
+}
+
 Optimizer::Update Optimizer::wide_update(const Tensor& values, const Tensor& gradient,
                                          const Slot& slot) {
   const int64_t count = slot.updates + 1;

@@ -81,6 +81,8 @@ class Optimizer {
   /// a plan. Within a step one role has one value for each group and count of updates, and is made
   /// once for them, so that every step records the same ops whatever the numbers are.
   Tensor number(const Tensor& like, std::string_view role, double value);
+  /// The gradient of the loss with an L2 penalty of weight_decay / 2 added.
+  Tensor penalized(const Tensor& values, const Tensor& gradient, double weight_decay);
 
  private:
   struct Slot {

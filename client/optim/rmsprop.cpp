@@ -35,9 +35,7 @@ Optimizer::Update RMSprop::update(const RmspropOptions& options, const Tensor& v
   const auto kept = [&](Place place) {
     return place < state.size() && state[place].defined() ? state[place] : zeros_like(values);
   };
-  const Tensor direction = options.weight_decay == 0.0
-                               ? gradient
-                               : gradient + values * n("weight_decay", options.weight_decay);
+  const Tensor direction = penalized(values, gradient, options.weight_decay);
   const Tensor alpha = n("alpha", options.alpha);
   const Tensor fresh = n("1 - alpha", 1.0 - options.alpha);
   State next(kPlaces);

@@ -28,10 +28,7 @@ std::span<const std::string_view> SGD::state_names() const {
 
 Optimizer::Update SGD::update(const SgdOptions& options, const Tensor& values,
                               const Tensor& gradient, const State& state, int64_t /*count*/) {
-  Tensor direction = gradient;
-  if (options.weight_decay != 0.0) {
-    direction = direction + values * number(values, "weight_decay", options.weight_decay);
-  }
+  Tensor direction = penalized(values, gradient, options.weight_decay);
   State next;
   if (options.momentum != 0.0) {
     const Tensor momentum = number(values, "momentum", options.momentum);

@@ -13,31 +13,22 @@
 
 #include "client/remote/dial.h"
 #include "dispatch/str_cat.h"
+#include "proto/openssl_handles.h"
 
 namespace remora::remote {
 namespace {
 
-template <auto kFree>
-struct Freeing {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
+using wire::Bio;
+using wire::Certificate;
+using wire::Freeing;
+using wire::Key;
 using Context = std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>>;
 using Connection = std::unique_ptr<SSL, Freeing<SSL_free>>;
-using Bio = std::unique_ptr<BIO, Freeing<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
 
 constexpr unsigned char kProtocols[] = {2, 'h', '2'};
 
-Bio memory(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 void trust(SSL_CTX* context, const std::string& pem) {
-  const Bio bio = memory(pem);
+  const Bio bio = wire::bio_of(pem);
   while (const Certificate each{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
   }
@@ -45,13 +36,13 @@ void trust(SSL_CTX* context, const std::string& pem) {
 
 void present(SSL_CTX* context, const wire::TlsMaterial& material) {
   if (material.certificate.empty()) return;
-  const Bio chain = memory(material.certificate);
+  const Bio chain = wire::bio_of(material.certificate);
   const Certificate own(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
   SSL_CTX_use_certificate(context, own.get());
   while (Certificate next{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)}) {
     SSL_CTX_add_extra_chain_cert(context, next.release());  // which then owns it
   }
-  const Bio bio = memory(material.key);
+  const Bio bio = wire::bio_of(material.key);
   const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
   SSL_CTX_use_PrivateKey(context, key.get());
 }
@@ -140,7 +131,7 @@ std::string refused_by_worker(int reason, const Tls& tls) {
 
 /// True if one of the authorities that a worker names has signed one of this side's certificates.
 bool is_signed_by_one_of(const std::string& pem, const STACK_OF(X509_NAME) * authorities) {
-  const Bio chain = memory(pem);
+  const Bio chain = wire::bio_of(pem);
   while (const Certificate each{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)}) {
     for (int i = 0; i < sk_X509_NAME_num(authorities); ++i) {
       const X509_NAME* const authority = sk_X509_NAME_value(authorities, i);

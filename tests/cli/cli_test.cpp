@@ -20,29 +20,14 @@ using testing::HasSubstr;
 
 constexpr const char* kToken = "a-token-of-the-tests-0123456789";
 
-struct Result {
-  int code;
-  std::string output;
-  std::string errors;
-};
-
-Result remora(std::vector<std::string> arguments,
-              const std::vector<std::string>& environment = {}) {
+ProgramResult remora(std::vector<std::string> arguments,
+                     const std::vector<std::string>& environment = {}) {
   arguments.insert(arguments.begin(), std::string(REMORA_BIN_DIR) + "/remora");
-  ChildProcess process(arguments, environment);
-  Result result;
-  // Lines until the end of its output, which reads as an error.
-  try {
-    for (;;) result.output += process.read_line() + "\n";
-  } catch (const std::runtime_error&) {
-  }
-  result.code = process.wait().code;
-  result.errors = process.errors();
-  return result;
+  return run_program(arguments, environment);
 }
 
 TEST(Cli, help_documents_the_exit_codes) {
-  const Result result = remora({"--help"});
+  const ProgramResult result = remora({"--help"});
   EXPECT_EQ(result.code, 0);
   for (const char* code : {" 1 failed", " 2 a mistake", "10 ", "11 ", "12 ", "13 ", "14 ", "15 "}) {
     EXPECT_THAT(result.output, HasSubstr(code));
@@ -58,7 +43,7 @@ TEST(Cli, mistakes_on_the_command_line_exit_with_2) {
 }
 
 TEST(Cli, ping_names_the_layer_that_fails) {
-  Result result = remora({"ping", "no-such-host.invalid:7070", "--insecure"});
+  ProgramResult result = remora({"ping", "no-such-host.invalid:7070", "--insecure"});
   EXPECT_EQ(result.code, 10) << result.errors;
   EXPECT_THAT(result.errors, HasSubstr("name resolution"));
 
@@ -89,7 +74,8 @@ TEST(Cli, ping_tells_failures_of_tls_apart) {
     flags.insert(flags.begin(), {"ping", worker.address(), "--count", "1"});
     return remora(flags);
   };
-  Result result = ping({"--tls-ca", ca, "--tls-cert", client.certificate, "--tls-key", client.key});
+  ProgramResult result =
+      ping({"--tls-ca", ca, "--tls-cert", client.certificate, "--tls-key", client.key});
   EXPECT_EQ(result.code, 0) << result.errors;
   for (const auto& [flags, reason] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{}, "the worker speaks TLS"},
@@ -107,7 +93,7 @@ TEST(Cli, ping_tells_failures_of_tls_apart) {
 TEST(Cli, token_new_makes_a_token_that_a_worker_takes) {
   const std::string file = testing::TempDir() + "token-" + std::to_string(getpid());
   std::filesystem::remove(file);
-  const Result made = remora({"token", "new", "alice", "--out", file});
+  const ProgramResult made = remora({"token", "new", "alice", "--out", file});
   ASSERT_EQ(made.code, 0) << made.errors;
   EXPECT_EQ(made.output.rfind("alice:", 0), 0u);
   EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
@@ -128,7 +114,7 @@ TEST(Cli, token_new_makes_a_token_that_a_worker_takes) {
 
 TEST(Cli, ping_measures_the_round_trip) {
   WorkerProcess worker({.flags = {"--devices", "cpu,cpu"}, .tcp = true, .token = kToken});
-  const Result result = remora(
+  const ProgramResult result = remora(
       {"ping", worker.address(), "--token-file", worker.token_file(), "--count", "20", "--json"});
   ASSERT_EQ(result.code, 0) << result.errors;
   const json report = json::parse(result.output);
@@ -141,7 +127,7 @@ TEST(Cli, ping_measures_the_round_trip) {
 
 TEST(Cli, ping_health_needs_no_token_and_fails_where_nothing_serves) {
   WorkerProcess worker({.flags = {}, .tcp = true, .token = kToken});
-  Result result = remora({"ping", worker.address(), "--health"}, {"REMORA_TOKEN_FILE="});
+  ProgramResult result = remora({"ping", worker.address(), "--health"}, {"REMORA_TOKEN_FILE="});
   EXPECT_EQ(result.code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("serving"));
   result = remora({"ping", worker.address(), "--health", "--json"});
@@ -155,7 +141,7 @@ TEST(Cli, ping_health_needs_no_token_and_fails_where_nothing_serves) {
 
 TEST(Cli, devices_lists_those_of_a_worker_as_a_program_names_them) {
   WorkerProcess worker({.flags = {"--devices", "cpu,cpu"}, .tcp = true, .token = kToken});
-  const Result result =
+  const ProgramResult result =
       remora({"devices", worker.address(), "--token-file", worker.token_file(), "--json"});
   ASSERT_EQ(result.code, 0) << result.errors;
   const json report = json::parse(result.output);
@@ -164,7 +150,7 @@ TEST(Cli, devices_lists_those_of_a_worker_as_a_program_names_them) {
 }
 
 TEST(Cli, bench_wire_measures_on_workers_of_its_own_beside_the_grpc_floor) {
-  const Result result = remora({"bench", "wire", "--rounds", "1", "--json"});
+  const ProgramResult result = remora({"bench", "wire", "--rounds", "1", "--json"});
   ASSERT_EQ(result.code, 0) << result.errors;
   const json report = json::parse(result.output);
   EXPECT_EQ(report["suite"], "wire");
@@ -187,7 +173,7 @@ std::string troubleshooting_headings() {
 }
 
 TEST(Doctor, every_finding_has_a_section_in_the_troubleshooting_page_and_what_is_missing_a_remedy) {
-  const Result result = remora({"doctor", "--json"}, {"REMORA_WORKERS=", "REMORA_DEVICE="});
+  const ProgramResult result = remora({"doctor", "--json"}, {"REMORA_WORKERS=", "REMORA_DEVICE="});
   EXPECT_EQ(result.code, 0) << result.output << result.errors;
   const json report = json::parse(result.output);
   EXPECT_TRUE(report["ok"]);
@@ -203,7 +189,7 @@ TEST(Doctor, every_finding_has_a_section_in_the_troubleshooting_page_and_what_is
 
 /// The finding of that name, of a run that must have found a problem.
 json problem(const std::string& id, const std::vector<std::string>& environment) {
-  const Result result = remora({"doctor", "--json"}, environment);
+  const ProgramResult result = remora({"doctor", "--json"}, environment);
   EXPECT_EQ(result.code, 1) << result.output;
   const json report = json::parse(result.output);
   EXPECT_FALSE(report["ok"]);
@@ -229,8 +215,8 @@ TEST(Doctor, a_setting_that_does_not_work_is_a_problem_with_its_remedy) {
 TEST(Doctor, a_worker_that_answers_is_ok) {
   WorkerProcess worker({.flags = {}, .tcp = true, .token = kToken});
   std::filesystem::permissions(worker.token_file(), std::filesystem::perms::owner_read);
-  const Result result = remora({"doctor"}, {"REMORA_WORKERS=" + worker.address(),
-                                            "REMORA_TOKEN_FILE=" + worker.token_file()});
+  const ProgramResult result = remora({"doctor"}, {"REMORA_WORKERS=" + worker.address(),
+                                                   "REMORA_TOKEN_FILE=" + worker.token_file()});
   EXPECT_EQ(result.code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr(worker.address() + " answers"));
 }

@@ -11,30 +11,15 @@ using testing::HasSubstr;
 
 constexpr int kDeadline_ms = 120'000;
 
-struct Result {
-  int code;
-  std::string output;
-  std::string errors;
-};
-
-Result run_example(const std::string& name, const std::vector<std::string>& environment) {
-  ChildProcess process({std::string(REMORA_BIN_DIR) + "/" + name}, environment);
-  Result result;
-  // Lines until the end of its output, which reads as an error.
-  try {
-    for (;;) result.output += process.read_line(kDeadline_ms) + "\n";
-  } catch (const std::runtime_error&) {
-  }
-  result.code = process.wait(kDeadline_ms).code;
-  result.errors = process.errors();
-  return result;
+ProgramResult run_example(const std::string& name, const std::vector<std::string>& environment) {
+  return run_program({std::string(REMORA_BIN_DIR) + "/" + name}, environment, kDeadline_ms);
 }
 
 TEST(Examples, quickstart_fits_the_line_here_and_on_a_worker_with_the_same_output) {
-  const Result here = run_example("quickstart", {"REMORA_DEVICE=cpu"});
+  const ProgramResult here = run_example("quickstart", {"REMORA_DEVICE=cpu"});
   EXPECT_EQ(here.code, 0) << here.output << here.errors;
   WorkerProcess worker;
-  const Result there = run_example("quickstart", {"REMORA_DEVICE=" + worker.device()});
+  const ProgramResult there = run_example("quickstart", {"REMORA_DEVICE=" + worker.device()});
   EXPECT_EQ(there.code, 0) << there.output << there.errors;
   const auto without_device = [](const std::string& text) {
     return text.substr(0, text.rfind(" on "));
@@ -44,19 +29,19 @@ TEST(Examples, quickstart_fits_the_line_here_and_on_a_worker_with_the_same_outpu
 }
 
 TEST(Examples, regression_learns_the_sine) {
-  const Result result = run_example("regression", {"REMORA_DEVICE=cpu"});
+  const ProgramResult result = run_example("regression", {"REMORA_DEVICE=cpu"});
   EXPECT_EQ(result.code, 0) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("largest error"));
 }
 
 TEST(Examples, two_workers_train_one_model_to_the_losses_of_one) {
-  const Result result = run_example("two_workers", {});
+  const ProgramResult result = run_example("two_workers", {});
   EXPECT_EQ(result.code, 0) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("alone: yes"));
 }
 
 TEST(Examples, an_unknown_device_is_named) {
-  const Result result = run_example("quickstart", {"REMORA_DEVICE=abacus"});
+  const ProgramResult result = run_example("quickstart", {"REMORA_DEVICE=abacus"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.errors, HasSubstr("abacus"));
 }

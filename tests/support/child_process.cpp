@@ -129,4 +129,18 @@ std::string ChildProcess::errors() const {
   }
 }
 
+ProgramResult run_program(const std::vector<std::string>& argv,
+                          const std::vector<std::string>& environment, int timeout_ms) {
+  ChildProcess process(argv, environment);
+  ProgramResult result;
+  // Lines until the end of its output, which reads as an error.
+  try {
+    for (;;) result.output += process.read_line(timeout_ms) + "\n";
+  } catch (const std::runtime_error&) {
+  }
+  result.code = process.wait(timeout_ms).code;
+  result.errors = process.errors();
+  return result;
+}
+
 }  // namespace remora::test

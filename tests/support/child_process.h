@@ -47,4 +47,16 @@ class ChildProcess {
   std::string unread_;
 };
 
+/// What a program wrote, and its exit code.
+struct ProgramResult {
+  int code = -1;
+  std::string output;
+  std::string errors;
+};
+
+/// Runs `argv[0]` to its end. Throws std::runtime_error if that takes longer than `timeout_ms`.
+ProgramResult run_program(const std::vector<std::string>& argv,
+                          const std::vector<std::string>& environment = {},
+                          int timeout_ms = 30'000);
+
 }  // namespace remora::test
