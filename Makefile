@@ -13,7 +13,7 @@ ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
 .PHONY: help bootstrap bootstrap-lint bootstrap-images build demo test lint format nightly asan-core remote-only cpu-only
-.PHONY: static install deb deb-test docker-test fuzz docs clean
+.PHONY: static install deb deb-test docker-test torch-test fuzz docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,9 @@ deb-test: deb bootstrap-images ## installs them into bare Debian roots, uses and
 docker-test: bootstrap-images ## builds the images with podman and trains on their workers (root)
 	@$(call build,static,--target digits)
 	@tools/test_images.sh
+
+torch-test: build ## models between PyTorch and this library (needs python3-torch, and safetensors of PyPI)
+	@tests/torch/torch_exchange.py build/release/bin/torch_exchange
 
 nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, whole-tree tidy, property runs, static build, packages, images
 	@$(call build,asan)

@@ -61,7 +61,7 @@ bool ReadFuture::ready() const { return state_->ready(); }
 const dispatch::HostData& ReadFuture::get() const {
   if (!state_->ready()) {
     dispatch::Recorder::current().flush_all();
-    state_->device->executor().run_until([this] { return state_->ready(); });
+    dispatch::wait_until(*state_->device, [this] { return state_->ready(); });
   }
   const absl::MutexLock lock(&state_->mutex);
   throw_if_error(state_->result->status());

@@ -53,8 +53,8 @@ class ReadFuture {
 
   /// True if `get` would not wait.
   bool ready() const;
-  /// Waits for the bytes. Throws what made the computation fail, or UNAVAILABLE when the worker is
-  /// gone.
+  /// Waits for the bytes. Throws what made the computation fail, UNAVAILABLE when the worker is
+  /// gone, or CANCELLED when the process ends first.
   const dispatch::HostData& get() const;
   /// The only element, converted as number_as does. INVALID_ARGUMENT unless there is exactly one.
   template <typename T>

@@ -45,7 +45,7 @@ if(TARGET remorad)
   set(CPACK_COMPONENT_WORKER_DESCRIPTION "Remora: the worker daemon
  remorad serves the devices of this machine to programs that use the Remora
  tensor library. As installed it serves the CPU on a unix socket that only
- root can open; /etc/default/remorad says otherwise.")
+ root can open; /etc/remora/remorad.toml says otherwise.")
 endif()
 if(TARGET remora_cli)
   list(APPEND CPACK_COMPONENTS_ALL tools)

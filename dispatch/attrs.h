@@ -1,6 +1,5 @@
 // Attributes of operations: one small struct per shape of attributes, each with one `fields()`
-// list. Hashing, keys, the wire codec, printing and the generic `invoke` walk `fields()`; none
-// knows any op.
+// list. Hashing, keys, the wire codec and printing walk `fields()`; none knows any op.
 //
 // A field is `key` (it affects shapes or code, so it is part of a plan's key) or `param` (it
 // changes from step to step: slice starts, fill values, RNG offsets; it travels in slots beside the

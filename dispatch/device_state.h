@@ -49,7 +49,6 @@ class DeviceState {
 
   /// The lock of everything that is recorded on this device: open windows, the cut policy, the
   /// generator. Taken before the executor's lock, never after it.
-  absl::Mutex& record_mutex() ABSL_LOCK_RETURNED(record_mutex_) { return record_mutex_; }
 
  private:
   friend class Window;

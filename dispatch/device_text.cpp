@@ -13,7 +13,7 @@ namespace remora::dispatch {
 namespace {
 
 constexpr std::string_view kForms =
-    "cpu, cuda:0, vulkan:0, capture:0, remote, remote/cpu, remote://HOST:PORT, "
+    "cpu, cuda:0, vulkan:0, remote, remote/cpu, remote://HOST:PORT, "
     "remote://HOST:PORT/cuda:0, "
     "remote+unix:///PATH/cpu";
 
@@ -97,7 +97,7 @@ absl::StatusOr<DeviceIdentity> parse_remote(std::string_view rest, std::string_v
 absl::StatusOr<DeviceIdentity> parse_remote_unix(std::string_view path, std::string_view whole) {
   DeviceIdentity identity{.kind = BackendKind::kRemote};
   const size_t slash = path.rfind('/');
-  if (path.empty() || path.front() != '/') {
+  if (path.size() < 2 || path.front() != '/') {
     return absl::InvalidArgumentError(
         str_cat("device '", whole,
                 "': remote+unix:// needs an absolute path, remote+unix:///run/remora.sock"));
@@ -107,11 +107,11 @@ absl::StatusOr<DeviceIdentity> parse_remote_unix(std::string_view path, std::str
     identity.inner = device_text(*inner);
     path = path.substr(0, slash);
   }
-  if (path.size() > 100 || path.size() < 2) {
-    return absl::InvalidArgumentError(
-        str_cat("device '", whole, "': the socket path must have 2 to 100 characters"));
-  }
   identity.endpoint = str_cat("unix:", path);
+  if (const auto address = parse_worker_address(identity.endpoint); !address.ok()) {
+    return absl::InvalidArgumentError(
+        str_cat("device '", whole, "': ", std::string(address.status().message())));
+  }
   return identity;
 }
 

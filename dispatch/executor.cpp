@@ -24,10 +24,11 @@ struct Executor::Queue {
 
 namespace {
 
+/// As far as it matters for a queue's bounds: a worker's clients may name any shape.
 int64_t output_bytes(const WindowRun& run) {
   int64_t bytes = 0;
   for (const Value& output : run.outputs) {
-    if (output) bytes += output->spec().byte_size();
+    if (output) bytes = capped_sum(bytes, output->spec().byte_size(), kMaxQueuedBytes);
   }
   return bytes;
 }

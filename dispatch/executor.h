@@ -67,7 +67,8 @@ class Executor {
   /// Answers what is queued with CANCELLED.
   ~Executor();
   /// For the end of the process: waits for the running task and starts no other. Threads that wait
-  /// go on waiting until the process is gone; the main thread, which takes it down, does not.
+  /// are given the time that it takes to end (kExitGrace_ms) before they are told; the main thread,
+  /// which takes it down, is told at once.
   void stop();
 
   /// Memory that its tasks allocate is that owner's.
@@ -82,7 +83,8 @@ class Executor {
   /// A thread that goes on to `run_until` need not call it.
   void kick();
   /// Runs queued tasks on this thread, or waits for whoever runs them, until `done()`. `done` is
-  /// looked at under the executor's lock and after every task.
+  /// looked at under the executor's lock and after every task. False if the executor was stopped
+  /// first: then nobody will make it true.
   bool run_until(absl::FunctionRef<bool()> done);
   /// Looks again at parked queues and at `run_until` conditions. Called after a value that does not
   /// come from this executor was settled.

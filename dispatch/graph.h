@@ -100,7 +100,6 @@ class GraphBuilder {
   void rewind(const Mark& mark);
 
   size_t op_count() const { return graph_->ops.size(); }
-  size_t output_count() const { return graph_->outputs.size(); }
   bool empty() const { return graph_->ops.empty(); }
   const std::vector<uint64_t>& params() const { return params_; }
   /// Bytes the last op added to the key from its attributes alone; feeds the cut policy's rolling

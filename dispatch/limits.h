@@ -21,7 +21,7 @@ inline constexpr size_t kMaxAttrList = 64;
 /// index fits its id.
 inline constexpr size_t kMaxWindowOps = 8192;
 static_assert(kMaxWindowOps * kMaxOpOutputs <= (1u << 16));
-/// A cut is proposed no earlier than this many ops after the last end of a window.
+/// A cut is proposed no earlier than this many ops after the last proposal or hard end.
 inline constexpr size_t kMinCutOps = 32;
 /// A cut is proposed where the top bits of the rolling hash are zero: once in 64 ops on average.
 inline constexpr int kCutHashBits = 6;

@@ -1,9 +1,10 @@
 // A caching allocator with a hard limit and exact accounting. Every backend takes its memory from
 // one. Thread-safe.
 //
-// Sizes are rounded to classes (powers of two and their halves) and freed blocks are kept per
-// class; when the limit is reached, cached blocks are given back before an allocation is refused.
-// A block that an owner (memory_owner.h) gets is cleared first, unless it was that owner's before.
+// Sizes are rounded up to classes, at most an eighth larger than what was asked for, and freed
+// blocks are kept per class; when the limit is reached, cached blocks are given back before an
+// allocation is refused. A block that an owner (memory_owner.h) gets is cleared first, unless it
+// was that owner's before.
 #pragma once
 
 #include <cstdint>

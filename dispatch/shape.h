@@ -51,6 +51,12 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
+/// `sum + more`, or `cap` if that is less. None is negative and `sum` is no more than `cap`, so
+/// nothing overflows, whatever sizes a peer names.
+constexpr int64_t capped_sum(int64_t sum, int64_t more, int64_t cap) {
+  return more < cap - sum ? sum + more : cap;
+}
+
 /// INVALID_ARGUMENT unless the rank, every size and the element count are within limits.h.
 absl::Status check_shape(const Shape& shape);
 

@@ -18,12 +18,12 @@ namespace remora::dispatch {
 Values submit(OpCode code, std::span<const Value> inputs, Attrs attrs,
               const Device* device = nullptr);
 
-/// Draws from the device's generator: `code` is uniform or normal.
-Value submit_random(OpCode code, const Spec& spec, const Device& device);
-
 /// The same by name: `invoke("softmax", {x}, AxisAttrs{1})`. NOT_FOUND for an unknown name.
 Values invoke(std::string_view name, std::span<const Value> inputs, Attrs attrs,
               const Device* device = nullptr);
+
+/// Draws from the device's generator: `code` is uniform or normal.
+Value submit_random(OpCode code, const Spec& spec, const Device& device);
 
 /// The device an op over these operands runs on. Requires at least one.
 DeviceState& route(std::span<const Value> inputs);

@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "dispatch/error.h"
 #include "dispatch/fork_guard.h"
 #include "dispatch/str_cat.h"
@@ -13,11 +12,6 @@
 
 namespace remora::dispatch {
 namespace {
-
-void throw_if_stopped(bool done) {
-  if (!done)
-    throw Error(absl::CancelledError("the process is ending: nothing can be read any more"));
-}
 
 /// Ends what `value` waits for, of whatever thread, and this thread's window on its device.
 void end_windows_before(const Value& value) {
@@ -68,8 +62,8 @@ Value upload(const Device& device, HostData data) {
 
 void read_async(const Value& value, ReadCallback done) {
   DeviceState& device = value->device();
-  Recorder::current().wait_for_room(device);
   end_windows_before(value);
+  Recorder::current().wait_for_room(device);
   device.executor().push(device.queue(), ReadTask{value, std::move(done)});
   device.executor().kick();
 }
@@ -126,35 +120,32 @@ void read_all_async(std::span<const Value> values, std::vector<ReadCallback> don
 
 HostData read(const Value& value) {
   struct Answer {
-    absl::Mutex mutex;
-    absl::StatusOr<HostData> data ABSL_GUARDED_BY(mutex) = absl::UnknownError("not answered");
-    std::atomic<bool> there{false};
+    absl::StatusOr<HostData> data = absl::UnknownError("not answered");
+    std::atomic<bool> there{false};  // `data` is set and does not change any more
   };
-  end_windows_before(value);
   DeviceState& device = value->device();
-  Executor& executor = device.executor();
   auto answer = std::make_shared<Answer>();
-  executor.push(device.queue(), ReadTask{value, [answer, &executor](absl::StatusOr<HostData> data) {
-                                           {
-                                             const absl::MutexLock lock(&answer->mutex);
-                                             answer->data = std::move(data);
-                                           }
-                                           answer->there.store(true, std::memory_order_release);
-                                           executor.wake();
-                                         }});
-  Recorder::current().flush_all_but(device);
-  throw_if_stopped(
-      executor.run_until([&] { return answer->there.load(std::memory_order_acquire); }));
-  const absl::MutexLock lock(&answer->mutex);
+  read_async(value, [answer, &device](absl::StatusOr<HostData> data) {
+    answer->data = std::move(data);
+    answer->there.store(true, std::memory_order_release);
+    device.executor().wake();
+  });
+  Recorder::current().flush_all();
+  wait_until(device, [&] { return answer->there.load(std::memory_order_acquire); });
   return value_or_throw(std::move(answer->data));
+}
+
+void wait_until(DeviceState& device, absl::FunctionRef<bool()> done) {
+  if (!device.executor().run_until(done)) {
+    throw Error(absl::CancelledError("the process is ending: nothing can be read any more"));
+  }
 }
 
 void wait_for_tasks(DeviceState& device) {
   auto done = std::make_shared<std::atomic<bool>>(false);
-  Executor& executor = device.executor();
-  executor.push(device.queue(),
-                CallTask{{}, [done] { done->store(true, std::memory_order_release); }});
-  throw_if_stopped(executor.run_until([&] { return done->load(std::memory_order_acquire); }));
+  device.executor().push(device.queue(),
+                         CallTask{{}, [done] { done->store(true, std::memory_order_release); }});
+  wait_until(device, [&] { return done->load(std::memory_order_acquire); });
 }
 
 Value transfer(const Value& value, const Device& device) {
@@ -164,8 +155,8 @@ Value transfer(const Value& value, const Device& device) {
     throw Error(absl::UnimplementedError(
         str_cat("to: ", dtype_name(value->spec().dtype), " is not supported on ", device.str())));
   }
-  Recorder::current().wait_for_room(value->device());
   end_windows_before(value);
+  Recorder::current().wait_for_room(value->device());
   Recorder::current().flush(target_device);
   Value target = Value::make(ValueId(next_window_number(), 0), value->spec(), &target_device);
   DeviceState& source_device = value->device();

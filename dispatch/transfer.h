@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "dispatch/device.h"
 #include "dispatch/device_state.h"
 #include "dispatch/value.h"
@@ -23,12 +24,17 @@ void read_async(const Value& value, ReadCallback done);
 /// for together: of a worker, in one round trip.
 void read_all_async(std::span<const Value> values, std::vector<ReadCallback> done);
 
-/// Waits for the bytes. Throws what poisoned the value, or UNAVAILABLE when its worker is gone.
+/// Waits for the bytes. Throws what poisoned the value, UNAVAILABLE when its worker is gone, or as
+/// `wait_until` does.
 HostData read(const Value& value);
 
 /// The value on another device. Same device: the value itself. A hard end on both devices; does not
 /// wait.
 Value transfer(const Value& value, const Device& device);
+
+/// Runs the device's tasks on this thread, or waits for whoever runs them, until `done()`. Throws
+/// CANCELLED when the process ends first.
+void wait_until(DeviceState& device, absl::FunctionRef<bool()> done);
 
 /// Waits until the device's executor has run everything that was handed over before the call.
 void wait_for_tasks(DeviceState& device);

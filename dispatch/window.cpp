@@ -153,7 +153,15 @@ struct Recorder::Entry {
   uint64_t generator_end = 0;  // offset after this call's last draw
 };
 
+namespace {
+// Destroyed trivially, so it can be looked at when the recorder is no more.
+thread_local bool recorder_is_gone = false;
+}  // namespace
+
 Recorder& Recorder::current() {
+  if (recorder_is_gone) {
+    throw Error(absl::CancelledError("the thread is ending: it can compute and read no more"));
+  }
   thread_local Recorder recorder;
   return recorder;
 }
@@ -161,10 +169,10 @@ Recorder& Recorder::current() {
 Recorder::Recorder() = default;
 
 Recorder::~Recorder() {
-  if (in_forked_child()) return;
-  flush_all();
+  if (!in_forked_child()) flush_all();
   // The main thread's thread_locals go before any static object of the program does.
   if (getpid() == gettid()) registry().stop();
+  recorder_is_gone = true;
 }
 
 Recorder::Entry& Recorder::entry(DeviceState& device) {

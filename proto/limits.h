@@ -49,7 +49,7 @@ static_assert(kMaxGraphInputs + kMaxGraphParams <= kMaxFrameBindings);
 inline constexpr size_t kMaxSessionValues = size_t{1} << 22;
 /// Windows a session may have waiting on the worker before its stream is not read any more.
 inline constexpr size_t kMaxWaitingWindows = 256;
-/// Reads asked for and not yet answered and acknowledged.
+/// Reads asked for and not yet answered and acknowledged, or fetched where the answer is streamed.
 inline constexpr size_t kMaxOpenReads = 4096;
 /// Uploads announced and not yet complete.
 inline constexpr size_t kMaxOpenUploads = 1024;

@@ -28,19 +28,18 @@ using dispatch::GraphPtr;
 using dispatch::LiveSet;
 using dispatch::ValueId;
 
+/// README.md has the fields of each, in their order.
 enum class RecordKind : uint8_t {
-  kDefine = 1,    // number, device, live set (run lengths), graph body
-  kUndefine = 2,  // number
-  kRun = 3,       // graph number, window, bindings, params, consumed: coded against that graph's
-                  // previous run
-  kOnce =
-      4,  // device, window, live set, graph body, bindings, params, consumed: a window used once
-  kHostData = 5,  // value, device, spec, bytes
-  kUpload = 6,    // value, device, spec: its bytes follow on the bulk plane
-  kDrop = 7,      // window, first index, count; repeated by run lengths
-  kRead = 8,      // number, value
-  kSync = 9,  // number, device: answered when everything before it on that device has been executed
-  kTransfer = 10,  // value, source value, device: a copy on another device of this worker
+  kDefine = 1,     // a graph, under a number
+  kUndefine = 2,   // the number is free again
+  kRun = 3,        // a defined graph with these bindings
+  kOnce = 4,       // a graph that runs once
+  kHostData = 5,   // a value with its bytes
+  kUpload = 6,     // a value whose bytes follow on the bulk plane
+  kDrop = 7,       // values of one window that nobody uses any more
+  kRead = 8,       // a value's bytes are wanted
+  kSync = 9,       // answered when everything before it on a device has been executed
+  kTransfer = 10,  // a copy of a value on another device of this worker
 };
 
 struct DefineRecord {
@@ -175,7 +174,8 @@ class RecordWriter {
 /// Reads the records of one frame. Errors name the record and the value that is wrong:
 /// INVALID_ARGUMENT for what is malformed or over a limit, NOT_FOUND for an unknown graph,
 /// ALREADY_EXISTS for a second definition, RESOURCE_EXHAUSTED for a definition over the table's
-/// bounds. After an error the stream cannot be followed any further.
+/// bounds. The last two are of a whole record, and the next one can be read; after any other error
+/// the stream cannot be followed any further.
 class RecordReader {
  public:
   /// Checks the version byte. `memory` is the session's and outlives the reader.

@@ -57,9 +57,7 @@ absl::StatusOr<dispatch::GraphPtr> decode_checked(const ServedDevice& device,
 int64_t saturated_live_bytes(const Graph& graph, const dispatch::LiveSet& live) {
   int64_t bytes = 0;
   for (size_t i = 0; i < live.size(); ++i) {
-    if (!live[i]) continue;
-    bytes = std::min(bytes + std::min(graph.outputs[i].byte_size(), dispatch::kMaxQueuedBytes),
-                     dispatch::kMaxQueuedBytes);
+    if (live[i]) bytes = capped_sum(bytes, graph.outputs[i].byte_size(), dispatch::kMaxQueuedBytes);
   }
   return bytes;
 }

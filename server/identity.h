@@ -7,17 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "dispatch/memory_account.h"
 #include "dispatch/memory_owner.h"
+#include "server/flow_room.h"
 #include "server/served_devices.h"
 
 namespace remora::server {
-
-class Session;
 
 /// The limits of one identity, with every default filled in.
 struct IdentityQuota {
@@ -41,10 +37,9 @@ class Identity {
 
   /// RESOURCE_EXHAUSTED for a tensor that could never be on its way.
   absl::Status check_in_flight(int64_t bytes) const;
-  /// Counts bytes on their way. False if they have to wait; the session is then told of progress
-  /// (`Session::made_progress`) when others have landed.
-  bool take_in_flight(int64_t bytes, const std::shared_ptr<Session>& session);
-  void landed(int64_t bytes);
+  /// Host bytes of its sessions that are on their way to devices. What a task counts for beside its
+  /// tensor may exceed the limit.
+  FlowRoom& in_flight() { return in_flight_; }
 
  private:
   const std::string name_;
@@ -52,10 +47,7 @@ class Identity {
   const IdentityQuota quota_;
   const DeviceList devices_;
   const std::shared_ptr<dispatch::MemoryAccount> account_;
-  absl::Mutex mutex_;  // guards all below
-  int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By session number: those that wait for room.
-  absl::flat_hash_map<uint64_t, std::weak_ptr<Session>> waiting_ ABSL_GUARDED_BY(mutex_);
+  FlowRoom in_flight_;
 };
 
 }  // namespace remora::server

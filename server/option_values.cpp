@@ -67,6 +67,16 @@ absl::StatusOr<std::chrono::milliseconds> parse_duration(const std::string& text
               "stands for ever"));
 }
 
+std::string duration_text(int64_t time_ms) {
+  std::string text = str_cat(time_ms, "ms");
+  for (const auto& [unit, size_ms] : kTimeUnits) {
+    if (time_ms % static_cast<int64_t>(size_ms) == 0) {
+      text = str_cat(time_ms / static_cast<int64_t>(size_ms), unit);
+    }
+  }
+  return text;
+}
+
 absl::StatusOr<int64_t> parse_count(const std::string& text) {
   int64_t count = 0;
   if (absl::SimpleAtoi(text, &count) && count >= 1) return count;

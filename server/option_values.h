@@ -25,6 +25,8 @@ absl::StatusOr<int64_t> parse_bytes(const std::string& text);
 
 /// "500ms", "30s", "10min", "24h": a time of at least a millisecond; "0", which stands for ever.
 absl::StatusOr<std::chrono::milliseconds> parse_duration(const std::string& text);
+/// A time as `parse_duration` takes it, in its largest whole unit: "24h".
+std::string duration_text(int64_t time_ms);
 
 /// A whole number of at least 1.
 absl::StatusOr<int64_t> parse_count(const std::string& text);

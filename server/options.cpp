@@ -45,9 +45,9 @@ struct Texts {
   std::string identity_quota;
   std::string identity_in_flight;
   std::string identity_sessions;
-  std::string idle_timeout = "24h";
-  std::string reply_timeout = "60s";
-  std::string keepalive = "30s";
+  std::string idle_timeout = duration_text(kIdleTimeout_ms);
+  std::string reply_timeout = duration_text(kReplyTimeout_ms);
+  std::string keepalive = duration_text(wire::kKeepaliveInterval_ms);
   std::string config;
 };
 

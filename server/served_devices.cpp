@@ -27,7 +27,7 @@ int64_t cpu_share(const Options& options) {
 }
 #endif
 
-/// Room for uploads to a device. What one session may have in flight always finds room.
+/// Room for uploads to a device: for what one session may have in flight, at least.
 int64_t staging_bytes(int64_t memory_limit_bytes) {
   return std::max(memory_limit_bytes / kStagingPart,
                   std::min(memory_limit_bytes, kMaxInFlightBytes));
@@ -105,8 +105,8 @@ absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
     ServedDevice device;
     device.text = text;
     device.description = describe(text, **backend);
-    device.staging = std::make_shared<dispatch::MemoryAccount>(
-        str_cat("uploads to ", text), staging_bytes((*backend)->info().memory_limit_bytes));
+    device.staging =
+        std::make_shared<FlowRoom>(staging_bytes((*backend)->info().memory_limit_bytes));
     device.state = std::make_unique<dispatch::DeviceState>(device_of(choice), *std::move(backend));
     devices.push_back(std::move(device));
   }

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "dispatch/device_state.h"
-#include "dispatch/memory_account.h"
 #include "remora/v1/worker.pb.h"
+#include "server/flow_room.h"
 #include "server/options.h"
 
 namespace remora::server {
@@ -20,7 +20,7 @@ struct ServedDevice {
   std::unique_ptr<dispatch::DeviceState> state;
   v1::DeviceDescription description;  // all but what changes
   /// Host memory of uploads on their way to this device, of all sessions.
-  std::shared_ptr<dispatch::MemoryAccount> staging;
+  std::shared_ptr<FlowRoom> staging;
 };
 
 /// Some devices of a worker, by their number on the wire for whoever may use them.

@@ -25,9 +25,19 @@ grpc::ServerUnaryReactor* Service::Describe(grpc::CallbackServerContext* context
                                             const v1::DescribeRequest* /*request*/,
                                             v1::DescribeReply* reply) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::StatusOr<std::string> identity = authenticate(worker_, *context, "Describe");
-  if (identity.ok()) *reply = worker_.describe(*identity);
-  reactor->Finish(to_grpc(identity.status()));
+  absl::Status status;
+  if (const auto identity = authenticate(worker_, *context, "Describe"); identity.ok()) {
+    absl::StatusOr<v1::DescribeReply> description = worker_.describe(*identity);
+    status = description.status();
+    if (status.ok()) {
+      *reply = *std::move(description);
+    } else {
+      log_refusal(*context, "Describe", *identity, status);
+    }
+  } else {
+    status = identity.status();
+  }
+  reactor->Finish(to_grpc(status));
   return reactor;
 }
 

@@ -44,11 +44,7 @@ absl::StatusOr<std::string> authenticate(const Worker& worker,
   }
   credentials.certificate = certificate_name(context);
   absl::StatusOr<std::string> identity = worker.authenticator().identify(credentials);
-  if (!identity.ok()) {
-    log_refusal(
-        context, method, "",
-        absl::UnauthenticatedError(credentials.authorization ? "wrong token" : "no credentials"));
-  }
+  if (!identity.ok()) log_refusal(context, method, "", identity.status());
   return identity;
 }
 

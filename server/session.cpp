@@ -40,7 +40,7 @@ Session::Session(SessionSettings settings, std::weak_ptr<SessionStream> stream)
 }
 
 // What a queue dropped has not landed.
-Session::~Session() { settings_.identity->landed(in_flight_bytes_); }
+Session::~Session() { settings_.identity->in_flight().give_back(in_flight_bytes_); }
 
 bool Session::next_reply(v1::WorkerFrame& frame) {
   if (!replies_.take(frame)) return false;
@@ -255,7 +255,7 @@ bool Session::take_in_flight(int64_t bytes) {
   const int64_t in_flight = in_flight_bytes_;
   const int64_t limit = std::min(kMaxInFlightBytes, settings_.quota_bytes);
   if (in_flight != 0 && bytes > limit - in_flight) return false;
-  if (!settings_.identity->take_in_flight(bytes, shared_from_this())) return false;
+  if (!settings_.identity->in_flight().take(bytes, shared_from_this())) return false;
   in_flight_bytes_ += bytes;
   return true;
 }
@@ -263,7 +263,7 @@ bool Session::take_in_flight(int64_t bytes) {
 void Session::bytes_landed(int64_t bytes) {
   in_flight_bytes_ -= bytes;
   note_activity();
-  settings_.identity->landed(bytes);
+  settings_.identity->in_flight().give_back(bytes);
   made_progress();
 }
 

@@ -223,6 +223,12 @@ Session::Outcome Session::handle(const wire::UploadRecord& record) {
   // One that is refused for its size does not wait for room first.
   const bool may_come = record.spec.byte_size() <= settings_.quota_bytes &&
                         identity().check_in_flight(record.spec.byte_size()).ok();
+  FlowShare staging;
+  if (may_come && record.device < lanes_.size()) {
+    const auto& room = lanes_[record.device].device->staging;
+    if (!room->take(bytes, shared_from_this())) return Outcome::kLater;
+    staging = FlowShare(room, bytes);
+  }
   if (may_come && !take_in_flight(bytes)) return Outcome::kLater;
   absl::Status status = check_arrival("upload", record.value, record.device, record.spec);
   if (!status.ok()) {
@@ -242,7 +248,7 @@ Session::Outcome Session::handle(const wire::UploadRecord& record) {
     return Outcome::kDone;
   }
   auto upload =
-      std::make_shared<Upload>(value, device, account_, identity().owner(),
+      std::make_shared<Upload>(value, device, account_, identity().owner(), std::move(staging),
                                [session = weak_from_this(), id = record.value,
                                 number = record.device, bytes](const absl::Status& end) {
                                  const auto self = session.lock();
@@ -313,6 +319,38 @@ Session::Outcome Session::handle(const wire::SyncRecord& record) {
                                  if (self == nullptr || self->ended_) return;
                                  self->answer_status(number, device->backend().synchronize());
                                }});
+  return Outcome::kDone;
+}
+
+Session::Outcome Session::handle(const wire::TransferRecord& record) {
+  if (!take_in_flight(kTaskBytes)) return Outcome::kLater;
+  Value source = values_.find(record.source);
+  const Spec spec = source ? source->spec() : Spec();
+  if (!check_arrival("transfer", record.value, record.device, spec).ok()) {
+    bytes_landed(kTaskBytes);
+    return Outcome::kDone;
+  }
+  Value value = Value::make(record.value, spec, lanes_[record.device].device->state.get());
+  values_.add(record.value, value);
+  if (!source) {
+    const absl::Status status =
+        absl::NotFoundError(str_cat("transfer: ", id_text(record.source), " is not there"));
+    report("transfer", record.value.window(), record.value.index(), record.device, status);
+    value->poison(status);
+    bytes_landed(kTaskBytes);
+    return Outcome::kDone;
+  }
+  uint32_t from = 0;
+  while (lanes_[from].device->state.get() != &source->device()) ++from;
+  dispatch::CallTask task{
+      source, [session = weak_from_this(), source, value, device = record.device] {
+        if (const auto self = session.lock(); self != nullptr && !self->ended_) {
+          self->copy(source, value, device);
+        } else {
+          value->poison(absl::CancelledError("the session ended"));
+        }
+      }};
+  push(from, std::move(task));
   return Outcome::kDone;
 }
 

@@ -80,39 +80,6 @@ void Session::report(std::string_view op, uint64_t window, uint32_t op_index, ui
   notify_replies();
 }
 
-Session::Outcome Session::handle(const wire::TransferRecord& record) {
-  if (!take_in_flight(kTaskBytes)) return Outcome::kLater;
-  Value source = values_.find(record.source);
-  const Spec spec = source ? source->spec() : Spec();
-  if (!check_arrival("transfer", record.value, record.device, spec).ok()) {
-    bytes_landed(kTaskBytes);
-    return Outcome::kDone;
-  }
-  Value value = Value::make(record.value, spec, lanes_[record.device].device->state.get());
-  values_.add(record.value, value);
-  if (!source) {
-    const absl::Status status =
-        absl::NotFoundError(str_cat("transfer: value (", record.source.window(), ", ",
-                                    record.source.index(), ") is not there"));
-    report("transfer", record.value.window(), record.value.index(), record.device, status);
-    value->poison(status);
-    bytes_landed(kTaskBytes);
-    return Outcome::kDone;
-  }
-  uint32_t from = 0;
-  while (lanes_[from].device->state.get() != &source->device()) ++from;
-  dispatch::CallTask task{
-      source, [session = weak_from_this(), source, value, device = record.device] {
-        if (const auto self = session.lock(); self != nullptr && !self->ended_) {
-          self->copy(source, value, device);
-        } else {
-          value->poison(absl::CancelledError("the session ended"));
-        }
-      }};
-  push(from, std::move(task));
-  return Outcome::kDone;
-}
-
 void Session::copy(const Value& source, const Value& value, uint32_t device) {
   if (source->poisoned()) {
     value->poison(source->error());

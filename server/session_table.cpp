@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 #include "proto/limits.h"
 #include "server/limits.h"
@@ -60,6 +61,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::open(std::weak_ptr<Sessio
     resumer->resume(std::move(session));
   };
   settings.ended = [this, name = settings.name] { remove(name); };
+  REMORA_ASSIGN_OR_RETURN(DeviceList devices, devices_of(identity));
   const absl::MutexLock lock(&mutex_);
   if (!drained_.ok()) return drained_;
   if (sessions_.size() >= wire::kMaxSessions) {
@@ -78,7 +80,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::open(std::weak_ptr<Sessio
   }
   if (present.identity == nullptr) {
     present.identity =
-        std::make_shared<Identity>(identity, ++last_owner_, quota, devices_of(identity));
+        std::make_shared<Identity>(identity, ++last_owner_, quota, std::move(devices));
   }
   ++present.sessions;
   settings.identity = present.identity;
@@ -99,17 +101,21 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::find(std::string_view nam
   return found->second;
 }
 
-DeviceList SessionTable::devices_of(const std::string& identity) const {
+absl::StatusOr<DeviceList> SessionTable::devices_of(const std::string& identity) const {
   const auto limits = rules_.identities.find(identity);
   if (limits == rules_.identities.end() || !limits->second.devices.has_value()) return devices_;
   DeviceList allowed;
+  std::string wanted;
   for (const DeviceChoice& choice : *limits->second.devices) {
+    const std::string text = str_cat(backend_name(choice.kind), ":", choice.index);
+    wanted += str_cat(wanted.empty() ? "" : ", ", text);
     for (const ServedDevice* device : devices_) {
-      if (device->text == str_cat(backend_name(choice.kind), ":", choice.index))
-        allowed.push_back(device);
+      if (device->text == text) allowed.push_back(device);
     }
   }
-  return allowed;
+  if (!allowed.empty()) return allowed;
+  return absl::FailedPreconditionError(str_cat(
+      "identity ", identity, ": this worker serves none of the devices it may use (", wanted, ")"));
 }
 
 IdentityQuota SessionTable::quota_of(const std::string& identity) const {

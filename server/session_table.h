@@ -35,14 +35,15 @@ class SessionTable {
   ~SessionTable();
 
   /// A new session of this identity over `stream`. RESOURCE_EXHAUSTED beyond kMaxSessions or the
-  /// identity's own number, UNAVAILABLE while draining.
+  /// identity's own number, UNAVAILABLE while draining, or as `devices_of` has it.
   absl::StatusOr<std::shared_ptr<Session>> open(std::weak_ptr<SessionStream> stream,
                                                 std::string peer, const std::string& identity);
   /// The session of this name; NOT_FOUND if it has ended, never was or is another identity's.
   absl::StatusOr<std::shared_ptr<Session>> find(std::string_view name,
                                                 std::string_view identity) const;
-  /// The devices that an identity may use, whether it has sessions or not.
-  DeviceList devices_of(const std::string& identity) const;
+  /// The devices that an identity may use, whether it has sessions or not: at least one.
+  /// FAILED_PRECONDITION where none of its devices is served.
+  absl::StatusOr<DeviceList> devices_of(const std::string& identity) const;
   /// The quota of an identity, likewise.
   IdentityQuota quota_of(const std::string& identity) const;
   /// Ends every session with `reason`; further ones are refused with it.

@@ -12,13 +12,14 @@ namespace remora::server {
 
 Upload::Upload(dispatch::Value value, const ServedDevice& device,
                std::shared_ptr<dispatch::MemoryAccount> account, dispatch::MemoryOwner owner,
-               Settled settled)
+               FlowShare staging, Settled settled)
     : value_(std::move(value)),
       device_(device),
       account_(std::move(account)),
       owner_(owner),
       byte_size_(value_->spec().byte_size()),
-      settled_(std::move(settled)) {}
+      settled_(std::move(settled)),
+      staging_(std::move(staging)) {}
 
 std::string Upload::name() const {
   return str_cat("upload of value (", value_->id().window(), ", ", value_->id().index(), ") ",
@@ -34,10 +35,6 @@ absl::Status Upload::begin(uint64_t announced_bytes) {
     return fail_with(absl::ResourceExhaustedError(
         str_cat(name(), ": ", byte_size_, " bytes; ", device_.text, " may hold ", limit)));
   }
-  // A tensor larger than all room for uploads takes it for itself.
-  absl::StatusOr<dispatch::MemoryCharge> staging =
-      device_.staging->reserve(std::min(byte_size_, device_.staging->limit_bytes()));
-  if (!staging.ok()) return fail_with(staging.status());
   dispatch::HostData data;
   std::span<std::byte> room;
   try {
@@ -49,7 +46,6 @@ absl::Status Upload::begin(uint64_t announced_bytes) {
   }
   const absl::MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
-  staging_ = *std::move(staging);
   data_ = std::move(data);
   room_ = room;
   return absl::OkStatus();
@@ -130,7 +126,7 @@ void Upload::fail(const absl::Status& status) { (void)fail_with(status); }
 absl::Status Upload::fail_with(absl::Status status) {
   Settled settled;
   dispatch::HostData data;
-  dispatch::MemoryCharge staging;
+  FlowShare staging;
   dispatch::MemoryCharge charge;
   {
     const absl::MutexLock lock(&mutex_);
@@ -151,7 +147,7 @@ absl::Status Upload::fail_with(absl::Status status) {
 void Upload::settle_if_ready() {
   Settled settled;
   dispatch::HostData data;
-  dispatch::MemoryCharge staging;
+  FlowShare staging;
   dispatch::MemoryCharge charge;
   {
     const absl::MutexLock lock(&mutex_);

@@ -1,7 +1,8 @@
 // One upload: announced in the op stream, its bytes brought by a call on the bulk plane. The tensor
 // becomes ready when both have come: all bytes, and its turn in the device's queue, where the
 // session's quota is asked. So a refusal depends on the order of the stream and not on how fast
-// bytes arrive. Thread-safe.
+// bytes arrive. Room for them in the host's memory was found before the announcement was taken.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "dispatch/memory_owner.h"
 #include "dispatch/value.h"
 #include "proto/chunk.h"
+#include "server/flow_room.h"
 #include "server/served_devices.h"
 
 namespace remora::server {
@@ -26,11 +28,11 @@ class Upload {
 
   Upload(dispatch::Value value, const ServedDevice& device,
          std::shared_ptr<dispatch::MemoryAccount> account, dispatch::MemoryOwner owner,
-         Settled settled);
+         FlowShare staging, Settled settled);
 
   // Called by the bulk plane, by one call alone. A status that is not OK has poisoned the tensor.
 
-  /// Reserves room for the bytes. DATA_LOSS where `announced_bytes` is not the tensor's size.
+  /// Allocates for the bytes. DATA_LOSS where `announced_bytes` is not the tensor's size.
   absl::Status begin(uint64_t announced_bytes);
   /// Takes the next chunk. DATA_LOSS for a wrong offset, checksum or count.
   absl::Status append(const wire::ChunkView& chunk);
@@ -59,7 +61,7 @@ class Upload {
   mutable absl::Mutex mutex_;                // guards all below
   Settled settled_ ABSL_GUARDED_BY(mutex_);  // empty once called
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  dispatch::MemoryCharge staging_ ABSL_GUARDED_BY(mutex_);
+  FlowShare staging_ ABSL_GUARDED_BY(mutex_);
   dispatch::MemoryCharge charge_ ABSL_GUARDED_BY(mutex_);
   dispatch::HostData data_ ABSL_GUARDED_BY(mutex_);
   // Where data_ is written before anybody else sees it.

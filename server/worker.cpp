@@ -72,13 +72,14 @@ Worker::Worker(std::vector<ServedDevice> devices, Authenticator authenticator,
   sessions_ = std::make_unique<SessionTable>(std::move(list), std::move(rules));
 }
 
-v1::DescribeReply Worker::describe(const std::string& identity) const {
+absl::StatusOr<v1::DescribeReply> Worker::describe(const std::string& identity) const {
+  REMORA_ASSIGN_OR_RETURN(const DeviceList devices, sessions_->devices_of(identity));
   v1::DescribeReply reply;
   reply.mutable_versions()->set_min(wire::kMinVersion);
   reply.mutable_versions()->set_max(wire::kMaxVersion);
   reply.set_build(std::string(dispatch::build_fingerprint()));
   reply.set_instance(instance_);
-  for (const ServedDevice* device : sessions_->devices_of(identity)) {
+  for (const ServedDevice* device : devices) {
     v1::DeviceDescription& description = *reply.add_devices();
     description = device->description;
     const int64_t live = device->state->backend().memory().live_bytes;

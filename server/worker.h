@@ -25,7 +25,7 @@ class Worker {
   const Authenticator& authenticator() const { return authenticator_; }
   SessionTable& sessions() { return *sessions_; }
   /// The worker as this identity may use it.
-  v1::DescribeReply describe(const std::string& identity) const;
+  absl::StatusOr<v1::DescribeReply> describe(const std::string& identity) const;
   size_t device_count() const { return devices_.size(); }
   /// How long an upload call may bring no bytes.
   std::chrono::milliseconds upload_deadline() const { return upload_deadline_; }

@@ -1,16 +1,22 @@
 #!/bin/bash
 # Makes a bare Debian 12 for the tests of packages and images and prints the path of its tar file. It is made once, by
 # debootstrap (as root), from the mirror that this machine uses, and kept in build/debian/.
-#   tools/debian_base.sh [--with-build-tools]     the second kind has the packages of tools/packages.txt
+#   tools/debian_base.sh [--with-build-tools]     the second kind has the packages of tools/packages.txt, and is made
+#                                                 again when they change
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 suite=bookworm
 mirror=${REMORA_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+mapfile -t packages < <(sed -e '/^lint:/,$d' -e '/^#/d' -e '/^$/d' tools/packages.txt)
 kind=base
-[ "${1:-}" = --with-build-tools ] && kind=build
+name=base
+if [ "${1:-}" = --with-build-tools ]; then
+  kind=build
+  name=build-$(printf '%s\n' "${packages[@]}" | sha256sum | cut -c 1-12)
+fi
 out=$PWD/build/debian
-tar=$out/$kind.tar
+tar=$out/$name.tar
 mkdir -p "$out"
 if [ -f "$tar" ]; then
   echo "$tar"
@@ -33,10 +39,10 @@ if [ "$kind" = base ]; then
 else
   tar -xf "$(tools/debian_base.sh)" -C "$root"
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
-  mapfile -t packages < <(sed -e '/^lint:/,$d' -e '/^#/d' -e '/^$/d' tools/packages.txt)
   chroot "$root" sh -c 'apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" \
     && apt-get clean' sh "${packages[@]}" > "$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; exit 1; }
 fi
 tar -C "$root" --one-file-system --exclude=./var/cache/apt/archives/*.deb -cf "$tar.part" .
+rm -f "$out/$kind"-*.tar
 mv "$tar.part" "$tar"
 echo "$tar"

@@ -52,11 +52,10 @@ in_root "$work/run" '
   getent passwd remora
   [ "$(getent passwd remora | cut -d: -f7)" = /usr/sbin/nologin ]
   remorad --version
-  # As systemd would start it: as that user, with the options of its file, in its folder.
-  . /etc/default/remorad
+  # As systemd would start it: as that user, with its file of options.
   install -d -o remora -g remora /run/remora
   mkfifo /debs/lines
-  setpriv --reuid remora --regid remora --clear-groups remorad $REMORAD_OPTIONS > /debs/lines 2> /debs/worker.log &
+  setpriv --reuid remora --regid remora --clear-groups remorad --config /etc/remora/remorad.toml > /debs/lines 2> /debs/worker.log &
   worker=$!
   read -r line < /debs/lines || { cat /debs/worker.log; exit 1; }
   echo "$line"
@@ -65,18 +64,18 @@ in_root "$work/run" '
   remora ping unix:/run/remora/remora.sock --count 5
   kill -TERM $worker && wait $worker
   ls /lib/systemd/system/remorad.service /usr/share/doc/remora-worker/copyright > /dev/null
-  [ "$(cat /var/lib/dpkg/info/remora-worker.conffiles)" = /etc/default/remorad ]
+  [ "$(cat /var/lib/dpkg/info/remora-worker.conffiles)" = /etc/remora/remorad.toml ]
 
   echo "== a changed configuration outlives an upgrade and a removal, and goes with a purge"
-  echo "# changed" >> /etc/default/remorad
+  echo "# changed" >> /etc/remora/remorad.toml
   apt-get install -y -q --reinstall /debs/remora-worker_*.deb >> /debs/log 2>&1
-  grep -q "^# changed" /etc/default/remorad
+  grep -q "^# changed" /etc/remora/remorad.toml
   apt-get remove -y -q remora-worker remora-tools >> /debs/log 2>&1
   ! command -v remorad && ! command -v remora
   [ ! -e /lib/systemd/system/remorad.service ]
-  grep -q "^# changed" /etc/default/remorad
+  grep -q "^# changed" /etc/remora/remorad.toml
   apt-get purge -y -q remora-worker >> /debs/log 2>&1
-  [ ! -e /etc/default/remorad ]
+  [ ! -e /etc/remora/remorad.toml ]
   ! getent passwd remora
   left=$(find / -xdev \( -path /proc -o -path /debs -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \) -prune \
     -o -name "*remora*" -print)

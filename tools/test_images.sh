@@ -34,10 +34,16 @@ events_logger = "file"
 CONF
 export CONTAINERS_CONF=$work/containers.conf
 
-base=localhost/remora-debian:base
-build=localhost/remora-debian:build
-podman image exists "$base" || podman import -q "$(tools/debian_base.sh)" "$base" > /dev/null
-podman image exists "$build" || podman import -q "$(tools/debian_base.sh --with-build-tools)" "$build" > /dev/null
+# import [--with-build-tools]: prints the image that tools/debian_base.sh's root is known by.
+import() {
+  local tar image
+  tar=$(tools/debian_base.sh "$@")
+  image=localhost/remora-debian:$(basename "$tar" .tar)
+  podman image exists "$image" || podman import -q "$tar" "$image" > /dev/null
+  echo "$image"
+}
+base=$(import)
+build=$(import --with-build-tools)
 
 # The compiler cache of this machine, where there is one: the images are built from the same sources.
 cache=$(ccache --get-config cache_dir 2> /dev/null || true)

@@ -71,21 +71,24 @@ struct ParameterReader {
   }
 };
 
-template <auto kFunction>
+/// Calls functions of one C++ type. Functions share signatures, so there are fewer of these than
+/// rows.
+template <typename Signature>
 struct Binder;
 
-template <typename Result, typename... Parameters, Result (*kFunction)(Parameters...)>
-struct Binder<kFunction> {
+template <typename Result, typename... Parameters>
+struct Binder<Result(Parameters...)> {
   /// Arguments that a row's signature must have.
   static constexpr size_t kWidth =
       (ParameterReader<std::remove_cvref_t<Parameters>>::kWidth + ... + 0);
 
   static absl::StatusOr<Argument> call(const Function& row, std::span<const Argument> arguments) {
+    const auto function = reinterpret_cast<Result (*)(Parameters...)>(row.target);
     ArgumentReader reader(row, arguments);
     // A braced list is evaluated from left to right; a call's arguments need not be.
     auto values = std::tuple{ParameterReader<std::remove_cvref_t<Parameters>>::read(reader)...};
     if (!reader.status().ok()) return reader.status();
-    return std::apply([](auto&... value) { return to_argument(kFunction(*std::move(value)...)); },
+    return std::apply([&](auto&... value) { return to_argument(function(*std::move(value)...)); },
                       values);
   }
 };

@@ -12,24 +12,31 @@ namespace {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
-template <auto kFunction>
-Function make_row(std::string_view name, std::string_view parameters) {
-  Function row{name, value_or_throw(Signature::parse(parameters)), &Binder<kFunction>::call};
+Function make_row(std::string_view name, std::string_view parameters, size_t width,
+                  Function::Call call, void (*target)()) {
+  Function row{name, value_or_throw(Signature::parse(parameters)), call, target};
   const size_t count = row.signature.parameters().size();
-  if (count != Binder<kFunction>::kWidth) {
+  if (count != width) {
     throw Error(absl::InternalError(str_cat("functions.def: ", name, " has ", count,
-                                            " parameters, but its C++ function takes ",
-                                            Binder<kFunction>::kWidth)));
+                                            " parameters, but its C++ function takes ", width)));
   }
   return row;
 }
 
+template <typename Result, typename... Parameters>
+Function make_row(std::string_view name, std::string_view parameters,
+                  Result (*target)(Parameters...)) {
+  using Bound = Binder<Result(Parameters...)>;
+  return make_row(name, parameters, Bound::kWidth, &Bound::call,
+                  reinterpret_cast<void (*)()>(target));
+}
+
 std::vector<Function> make_rows() {
   std::vector<Function> rows;
-#define FUNCTION(name, parameters) rows.push_back(make_row<&remora::name>(#name, parameters));
+#define FUNCTION(name, parameters) rows.push_back(make_row(#name, parameters, &remora::name));
 #define OVERLOAD(name, parameters, ...) \
   rows.push_back(                       \
-      make_row<static_cast<std::add_pointer_t<__VA_ARGS__>>(&remora::name)>(#name, parameters));
+      make_row(#name, parameters, static_cast<std::add_pointer_t<__VA_ARGS__>>(&remora::name)));
 #include "client/bindings/functions.def"
 #undef FUNCTION
 #undef OVERLOAD

@@ -22,6 +22,7 @@ struct Function {
   std::string_view name;
   Signature signature;
   Call call = nullptr;
+  void (*target)() = nullptr;  // the C++ function, whose type `call` knows
 };
 
 /// All rows, by name; overloads in the order of functions.def.

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/cleanup/cleanup.h"
 #include "client/cli/findings.h"
 #include "dispatch/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -36,12 +35,12 @@ const GpuLibrary kLibraries[] = {
 Finding find_library(const GpuLibrary& library) {
   std::string tried;
   for (const char* name : library.names) {
+    // It stays loaded: unloading does not give back what such a library allocated at its start.
     void* const handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) {
       tried += str_cat(tried.empty() ? "" : ", ", name);
       continue;
     }
-    const absl::Cleanup closing = [handle] { dlclose(handle); };
     std::string path(PATH_MAX, '\0');
     const bool known = dlinfo(handle, RTLD_DI_ORIGIN, path.data()) == 0;
     return {library.id, FindingState::kOk, known ? str_cat(path.c_str(), "/", name) : name, ""};

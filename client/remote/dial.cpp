@@ -7,12 +7,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 
@@ -21,14 +24,24 @@ namespace {
 
 absl::Status system_error(int error) { return absl::UnavailableError(std::strerror(error)); }
 
+/// False if the socket cannot be written to before the deadline.
+bool wait_for_writing(int fd, int deadline_ms) {
+  const absl::Time deadline = absl::Now() + absl::Milliseconds(deadline_ms);
+  for (;;) {
+    const auto left_ms = static_cast<int>(absl::ToInt64Milliseconds(deadline - absl::Now()));
+    pollfd waited{fd, POLLOUT, 0};
+    const int ready = poll(&waited, 1, std::max(left_ms, 0));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
 absl::StatusOr<Socket> connect_to(const sockaddr* address, socklen_t length, int family,
                                   int deadline_ms) {
   Socket made(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (made.fd() < 0) return system_error(errno);
   if (connect(made.fd(), address, length) != 0) {
     if (errno != EINPROGRESS) return system_error(errno);
-    pollfd waited{made.fd(), POLLOUT, 0};
-    if (poll(&waited, 1, deadline_ms) <= 0) {
+    if (!wait_for_writing(made.fd(), deadline_ms)) {
       return absl::UnavailableError(str_cat("no answer within ", deadline_ms, " ms"));
     }
     int error = 0;

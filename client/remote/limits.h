@@ -14,8 +14,9 @@ inline constexpr int kMaxDescribedDevices = 1024;
 /// Drops kept for the next frame: by count, and by the bytes they would free on the worker.
 inline constexpr size_t kMaxPendingDrops = 32'768;
 inline constexpr int64_t kMaxPendingDropBytes = int64_t{64} << 20;
-/// Open reads before a thread that asks for another waits; the worker counts those it has not yet
-/// seen acknowledged too, so this stays below its bound.
+/// Reads that are not answered, or answered and not yet fetched, before a thread that asks for
+/// another waits; the worker counts those it has not yet seen acknowledged too, so this stays below
+/// its bound.
 inline constexpr size_t kMaxOpenReads = wire::kMaxOpenReads / 2;
 /// Uploads on their way before a thread that starts another waits.
 inline constexpr size_t kMaxOpenUploads = wire::kMaxOpenUploads / 2;

@@ -176,12 +176,14 @@ void Session::read(std::vector<Read> reads) {
   {
     const absl::MutexLock lock(&mutex_);
     for (Read& read : reads) {
-      if (reads_.size() >= kMaxOpenReads && asked > 0) {  // those before must be answered first
+      const auto has_room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return reads_.size() + downloads_ < kMaxOpenReads;
+      };
+      if (!has_room() && asked > 0) {  // those before must be answered first
         send_wanted_ = true;
         pump();
       }
-      wait_until(
-          [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return reads_.size() < kMaxOpenReads; });
+      wait_until(has_room);
       refused = status_;
       if (!refused.ok()) break;
       announce(*read.source, spent);

@@ -135,7 +135,6 @@ class Session final : public std::enable_shared_from_this<Session>,
   void OnDone(const grpc::Status& status) override;
 
   absl::Status child_error() const { return child_status(link_.address); }
-  absl::Status check_open() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Waits until less is unacknowledged than the limit.
   absl::Status wait_for_room() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Waits for the condition or the end of the session; not at all in a callback of gRPC.
@@ -204,7 +203,8 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   absl::flat_hash_map<uint64_t, OpenRead> reads_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<BulkCall*, std::unique_ptr<BulkCall>> bulk_calls_ ABSL_GUARDED_BY(mutex_);
-  size_t uploads_ ABSL_GUARDED_BY(mutex_) = 0;  // of bulk_calls_, those that wait included
+  size_t downloads_ ABSL_GUARDED_BY(mutex_) = 0;  // of bulk_calls_
+  size_t uploads_ ABSL_GUARDED_BY(mutex_) = 0;    // of bulk_calls_, those that wait included
   std::deque<BulkCall*> waiting_uploads_ ABSL_GUARDED_BY(mutex_);  // in bulk_calls_, not started
   dispatch::WireStats stats_ ABSL_GUARDED_BY(mutex_);
 };

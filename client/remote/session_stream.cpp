@@ -228,6 +228,7 @@ void Session::start_download(uint64_t number, OpenRead read) {
       auto call = make_download(shared_from_this(), number, read.spec, std::move(read.done));
       started = call.get();
       bulk_calls_.emplace(started, std::move(call));
+      ++downloads_;
     }
   }
   if (started != nullptr) {
@@ -314,7 +315,7 @@ std::unique_ptr<BulkCall> Session::forget(BulkCall* call) {
     if (found == bulk_calls_.end()) return nullptr;
     owned = std::move(found->second);
     bulk_calls_.erase(found);
-    if (owned->is_upload()) --uploads_;
+    --(owned->is_upload() ? uploads_ : downloads_);
     if (owned->is_upload() && !waiting_uploads_.empty()) {
       next = waiting_uploads_.front();
       waiting_uploads_.pop_front();

@@ -12,7 +12,8 @@ namespace remora::remote {
 /// OK where encryption is not what fails. UNAUTHENTICATED names the worker, the option and the
 /// reason: a certificate of another authority, one that has expired or is of another host, or a
 /// certificate of this program that the worker asks for. FAILED_PRECONDITION where one side speaks
-/// TLS and the other does not. Each of the probe's waits ends at the options' connect deadline.
+/// TLS and the other does not. Each wait for the worker ends at the options' connect deadline; how
+/// long a name is looked up is the system's resolver's choice.
 absl::Status probe_tls(std::string_view address, const RemoteOptions& options,
                        const std::optional<Tls>& tls);
 

@@ -1,6 +1,7 @@
 #include "kernels/cpu/plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
@@ -13,6 +14,8 @@ using dispatch::GraphOp;
 using dispatch::Position;
 
 namespace {
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 /// The storage an element lies in, from the device's own buffers.
 std::byte* first_element(const dispatch::Buffer& buffer) {
@@ -116,9 +119,11 @@ void CpuPlan::plan_lifetimes(int threads) {
   for (size_t index = 0; index < steps_.size(); ++index) {
     const GraphOp& op = *steps_[index].op;
     for (uint32_t k = 0; k < static_cast<uint32_t>(op.info->outputs); ++k)
-      bytes += own_bytes[op.first_output + k];
-    peak_bytes_ = std::max(peak_bytes_, bytes + scratch_bound(steps_[index], contiguous, threads));
-    for (const uint32_t output : ending[index]) bytes -= own_bytes[output];
+      bytes = capped_sum(bytes, own_bytes[op.first_output + k], kNoLimit);
+    const int64_t scratch = scratch_bound(steps_[index], contiguous, threads);
+    peak_bytes_ = std::max(peak_bytes_, capped_sum(bytes, scratch, kNoLimit));
+    for (const uint32_t output : ending[index])
+      bytes = std::max<int64_t>(bytes - own_bytes[output], 0);
   }
 }
 
@@ -135,7 +140,8 @@ int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contig
   if (!packs_operands(info, dispatch::op_dtype(info, inputs, outputs))) return bytes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Position position = step.op->inputs[i];
-    if (!position.is_external() && !contiguous[position.index()]) bytes += inputs[i].byte_size();
+    if (!position.is_external() && !contiguous[position.index()])
+      bytes = capped_sum(bytes, inputs[i].byte_size(), kNoLimit);
   }
   return bytes;
 }

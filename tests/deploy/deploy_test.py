@@ -4,11 +4,11 @@ promises of docs/deploy.md. The first argument is the folder of the built progra
 """
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 
 import yaml
@@ -215,10 +215,9 @@ class Services(unittest.TestCase):
         for line in ("User=remora", "ProtectSystem=strict", "NoNewPrivileges=yes", "RuntimeDirectory=remora",
                      "ProtectHome=yes", "CapabilityBoundingSet="):
             self.assertIn(f"\n{line}\n", text)
-        self.assertIn("EnvironmentFile=-@REMORA_SYSCONF_DIR@/default/remorad", text)
-        default = (ROOT / "deploy/remorad.default").read_text()
-        options = re.search(r'^REMORAD_OPTIONS="(.*)"$', default, re.MULTILINE)
-        self.assertEqual(shlex.split(options.group(1)), ["--listen", "unix:/run/remora/remora.sock"])
+        self.assertIn("remorad --config @REMORA_SYSCONF_DIR@/remora/remorad.toml", text)
+        options = tomllib.loads((ROOT / "deploy/remorad.toml").read_text())
+        self.assertEqual(options, {"listen": "unix:/run/remora/remora.sock"})
         analyze = shutil.which("systemd-analyze")
         if not analyze:
             return

@@ -138,6 +138,22 @@ TEST_F(Lifetime, lifetime_exit) {
       testing::ExitedWithCode(0), "");
 }
 
+TEST_F(Lifetime, lifetime_read_at_exit) {
+  // What the destructor of a static object may do: an error, as nothing runs any more.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        static Value kept;
+        std::atexit([] {
+          const absl::Status status = error_of([] { (void)numbers(kept); });
+          std::_Exit(status.code() == absl::StatusCode::kCancelled ? 3 : 4);
+        });
+        kept = some_work();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(3), "");
+}
+
 TEST_F(Lifetime, lifetime_fork) {
   const Value x = some_work();
   (void)numbers(x);

@@ -62,6 +62,17 @@ TEST(RemoteBackend, many_large_uploads_at_once_all_arrive) {
   }
 }
 
+TEST(RemoteBackend, any_number_of_large_reads_may_be_asked_for_at_once) {
+  // Beyond what a worker keeps for one session, those that come later wait.
+  TokenWorker worker;
+  constexpr size_t kReads = wire::kMaxOpenReads + 500;
+  const int64_t count = static_cast<int64_t>(wire::kMaxInlineBytes) + 1;
+  const Tensor large = full({count}, true, worker.device(), DType::kBool);
+  std::vector<ReadFuture> reads;
+  for (size_t i = 0; i < kReads; ++i) reads.push_back(large.read_async());
+  for (const ReadFuture& read : reads) ASSERT_EQ(read.get().spec.numel(), count);
+}
+
 TEST(RemoteBackend, dropped_tensors_free_the_workers_memory) {
   // 100 tensors of 1 MiB through a quota of 16 MiB: uploads, results and intermediate values all
   // have to go.

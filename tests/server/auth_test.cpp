@@ -67,7 +67,7 @@ TEST_F(Tokens, the_log_names_refusals_and_no_token) {
   ASSERT_TRUE(describe_with(kToken).ok());
   worker_.terminate();
   const std::string log = worker_.log();
-  EXPECT_THAT(log, HasSubstr("refused: wrong token"));
+  EXPECT_THAT(log, HasSubstr("refused: the token is not one this worker knows"));
   EXPECT_THAT(log, Not(HasSubstr("wrong-wrong")));
   EXPECT_THAT(log, Not(HasSubstr(kToken)));
 }

@@ -207,6 +207,41 @@ TEST_F(Bulk, a_broken_call_poisons_the_tensor) {
   expect_alive();
 }
 
+TEST(BulkRoom, an_upload_waits_for_those_of_other_sessions_instead_of_failing) {
+  WorkerProcess worker(WorkerOptions{{"--threads", "1", "--memory-limit", "cpu=64MiB"}});
+  RawClient client(worker);
+  RawClient bulk(worker);
+  RawSession first(client);
+  RawSession second(client);
+  const std::string bytes(size_t{40} << 20, '\1');
+  const ValueId one(first.next_window(), 0);
+  first.records().upload(one, 0, bools(bytes.size()));
+  ASSERT_EQ(first.sync(0).status().code(), 0u) << "the announcement has been worked through";
+  const std::vector<v1::Chunk> chunks = first.chunks_of(one, bytes, wire::kChunkBytes);
+  grpc::ClientContext context;
+  client.prepare(context);
+  v1::UploadReply reply;
+  const auto writer = bulk.stub().Upload(&context, &reply);
+  ASSERT_TRUE(writer->Write(chunks[0]));
+
+  const ValueId two(second.next_window(), 0);
+  second.records().upload(two, 0, bools(bytes.size()));
+  ASSERT_TRUE(second.send());
+  grpc::Status other;
+  std::thread uploading([&] {
+    v1::UploadReply its_reply;
+    other = second.upload(bulk, second.chunks_of(two, bytes, wire::kChunkBytes), its_reply);
+  });
+  for (size_t i = 1; i < chunks.size(); ++i) EXPECT_TRUE(writer->Write(chunks[i]));
+  writer->WritesDone();
+  EXPECT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(first.read(one).status().code(), 0u);
+  EXPECT_TRUE(first.close().ok());  // makes room on the device
+  uploading.join();
+  EXPECT_TRUE(other.ok()) << other.error_message();
+  EXPECT_EQ(second.read(two).status().code(), 0u);
+}
+
 TEST_F(Bulk, a_second_call_for_an_upload_is_refused) {
   const ValueId id = announce(bools(10));
   v1::UploadReply reply;

@@ -30,11 +30,11 @@ class Identities : public testing::Test {
   }
   ~Identities() override { std::filesystem::remove_all(folder_); }
 
-  void start(const std::string& config, std::vector<std::string> flags = {}) {
+  void start(const std::string& config, const std::string& devices = "cpu,cpu") {
     std::ofstream(folder_ + "/remorad.toml") << config;
-    flags.insert(flags.end(), {"--config", folder_ + "/remorad.toml", "--token-file",
-                               folder_ + "/tokens", "--devices", "cpu,cpu", "--threads", "1"});
-    worker_ = std::make_unique<WorkerProcess>(WorkerOptions{.flags = flags});
+    worker_ = std::make_unique<WorkerProcess>(
+        WorkerOptions{.flags = {"--config", folder_ + "/remorad.toml", "--token-file",
+                                folder_ + "/tokens", "--devices", devices, "--threads", "1"}});
     alice_ = std::make_unique<RawClient>(worker_->address(), kAlice);
     bob_ = std::make_unique<RawClient>(worker_->address(), kBob);
   }
@@ -131,6 +131,20 @@ TEST_F(Identities, devices_can_be_kept_from_an_identity) {
   EXPECT_EQ(session.read(fill(session, 1024, 0)).status().code(), 0u);
   const v1::ReadReply refused = session.sync(1);
   EXPECT_EQ(refused.status().code(), static_cast<uint32_t>(absl::StatusCode::kNotFound));
+}
+
+TEST_F(Identities, one_that_may_use_nothing_that_is_served_is_refused_by_name) {
+  start("[identity.alice]\ndevices = [\"vulkan\"]\n", "cpu,vulkan?");
+  v1::DescribeReply reply;
+  const grpc::Status described = alice_->describe(reply);
+  EXPECT_EQ(described.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(
+      described.error_message(),
+      HasSubstr("identity alice: this worker serves none of the devices it may use (vulkan:0)"));
+  RawSession session(*alice_);
+  EXPECT_EQ(session.status().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  RawSession other(*bob_);
+  EXPECT_EQ(other.sync().status().code(), 0u);
 }
 
 TEST_F(Identities, a_session_is_its_identitys_alone_on_the_bulk_plane) {

@@ -116,6 +116,27 @@ TEST(ManyPeers, fifty_clients_at_once_are_all_served) {
       client.describe_until([](const v1::DescribeReply& reply) { return reply.sessions() == 0; }));
 }
 
+TEST(StrangePeers, a_window_of_more_bytes_than_can_be_counted_is_refused_and_harms_nobody) {
+  WorkerProcess worker;
+  RawClient client(worker);
+  RawSession session(client);
+  const Spec spec{DType::kF64, Shape({dispatch::kMaxElements})};
+  dispatch::GraphBuilder builder;
+  constexpr size_t kOps = 4200;  // of 2^51 bytes each: 2^63 and more
+  for (size_t i = 0; i < kOps; ++i) {
+    builder.add_op(dispatch::op_info(dispatch::OpCode::full), {},
+                   dispatch::FullAttrs{spec.dtype, spec.shape, 1.0}, std::vector{spec});
+  }
+  TestGraph graph;
+  graph.graph = builder.finish(graph.params);
+  const uint64_t window = session.next_window();
+  session.records().once(0, dispatch::LiveSet(kOps, true), *graph.graph,
+                         {window, {}, graph.params, {}});
+  EXPECT_EQ(session.read({window, 0}).status().code(),
+            static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(session.sync().status().code(), 0u);
+}
+
 TEST(SlowPeers, one_that_takes_no_replies_is_ended_at_the_bound_and_others_go_on) {
   WorkerProcess worker({.flags = {"--threads", "1", "--reply-timeout", "500ms"}});
   RawClient client(worker);
