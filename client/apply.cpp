@@ -90,7 +90,7 @@ OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs, dispa
   const bool tracked = grad_enabled() && rule.differentiable() && any_tracked(inputs);
   if (!tracked) {
     OpOutputs outputs;
-    for (dispatch::Value& value : dispatch::submit(code, values, std::move(attrs))) {
+    for (dispatch::Value& value : dispatch::submit(code, values, attrs)) {
       outputs.emplace_back(std::move(value), context);
     }
     return outputs;

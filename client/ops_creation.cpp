@@ -14,8 +14,8 @@ using dispatch::OpCode;
 
 namespace {
 
-Tensor create(OpCode code, dispatch::Attrs attrs, const Device& device) {
-  const dispatch::Values values = dispatch::submit(code, {}, std::move(attrs), &device);
+Tensor create(OpCode code, const dispatch::Attrs& attrs, const Device& device) {
+  const dispatch::Values values = dispatch::submit(code, {}, attrs, &device);
   return Tensor(values[0], AutodiffContext::of(device));
 }
 

@@ -35,8 +35,8 @@ Values decompose_softmax(std::span<const Value> inputs, const Attrs& attrs) {
   }
   const ReduceAttrs along{.axes = {axis}, .keepdims = true};
   const auto op = [](OpCode code, std::initializer_list<Value> operands,
-                     Attrs op_attrs = NoAttrs{}) {
-    return submit(code, {operands.begin(), operands.size()}, std::move(op_attrs))[0];
+                     const Attrs& op_attrs = NoAttrs{}) {
+    return submit(code, {operands.begin(), operands.size()}, op_attrs)[0];
   };
   const Value shifted = op(OpCode::sub, {x, op(OpCode::amax, {x}, along)});
   const Value powers = op(OpCode::exp, {shifted});

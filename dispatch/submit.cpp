@@ -59,7 +59,8 @@ DeviceState& route(std::span<const Value> inputs) {
   return inputs.front()->device();
 }
 
-Values submit(OpCode code, std::span<const Value> inputs, Attrs attrs, const Device* device) {
+Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
+              const Device* device) {
   const OpInfo& info = op_info(code);
 
   // 1 route
@@ -97,12 +98,12 @@ Value submit_random(OpCode code, const Spec& spec, const Device& device) {
                                            static_cast<uint64_t>((words + 3) / 4));
 }
 
-Values invoke(std::string_view name, std::span<const Value> inputs, Attrs attrs,
+Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs& attrs,
               const Device* device) {
   const OpInfo* info = find_op(name);
   if (info == nullptr)
     throw Error(absl::NotFoundError(str_cat("no operation is called '", name, "'")));
-  return submit(info->code, inputs, std::move(attrs), device);
+  return submit(info->code, inputs, attrs, device);
 }
 
 void manual_seed(uint64_t seed) {

@@ -15,11 +15,11 @@ namespace remora::dispatch {
 /// lives, else its first; operands elsewhere are moved there. Ops without operands run on `device`.
 /// Throws INVALID_ARGUMENT for operands that do not fit and UNIMPLEMENTED for what the device
 /// lacks; then nothing was recorded.
-Values submit(OpCode code, std::span<const Value> inputs, Attrs attrs,
+Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
               const Device* device = nullptr);
 
 /// The same by name: `invoke("softmax", {x}, AxisAttrs{1})`. NOT_FOUND for an unknown name.
-Values invoke(std::string_view name, std::span<const Value> inputs, Attrs attrs,
+Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs& attrs,
               const Device* device = nullptr);
 
 /// Draws from the device's generator: `code` is uniform or normal.

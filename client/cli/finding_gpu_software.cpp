@@ -72,7 +72,7 @@ std::vector<Finding> find_vulkan_drivers() {
     const auto manifest = nlohmann::json::parse(stream, nullptr, false);
     const bool readable = manifest.is_object() && manifest.contains("ICD") &&
                           manifest["ICD"].is_object() &&
-                          manifest["ICD"].value("library_path", "") != "";
+                          !manifest["ICD"].value("library_path", "").empty();
     if (!readable) {
       findings.push_back({"vulkan-driver", FindingState::kProblem,
                           str_cat(file.string(), " is no manifest of a driver"),

@@ -52,7 +52,7 @@ TEST_F(Lifetime, lifetime_no_leaks) {
   for (int i = 0; i < 4; ++i) (void)numbers(some_work());
   expect_nothing_kept("replayed plan");
 
-  read_async(some_work(), [](absl::StatusOr<HostData>) {});
+  read_async(some_work(), [](const absl::StatusOr<HostData>&) {});
   expect_nothing_kept("unread read");
 
   {

@@ -93,6 +93,7 @@ TEST(ManyPeers, fifty_clients_at_once_are_all_served) {
   WorkerProcess worker({.flags = {"--threads", "1"}, .tcp = true, .token = "0123456789abcdef"});
   std::vector<std::thread> threads;
   std::atomic<int> served{0};
+  threads.reserve(50);
   for (int i = 0; i < 50; ++i) {
     threads.emplace_back([&worker, &served, i] {
       RawClient client(worker);
@@ -182,7 +183,7 @@ class IdleInstead : public testing::Environment {
     std::_Exit(1);
   }
 };
-const testing::Environment* const idle_instead =
+const testing::Environment* const kIdleInstead =
     testing::AddGlobalTestEnvironment(std::make_unique<IdleInstead>().release());
 
 bool no_session(const v1::DescribeReply& reply) { return reply.sessions() == 0; }
