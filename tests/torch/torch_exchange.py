@@ -10,9 +10,12 @@ import subprocess
 import sys
 import tempfile
 
-import torch
-from safetensors.torch import load_file, save_file
-from torch import nn
+try:
+    import torch
+    from safetensors.torch import load_file, save_file
+    from torch import nn
+except ImportError as missing:
+    sys.exit(f"torch_exchange: {missing}; needed are torch (apt-get install python3-torch) and safetensors (pip)")
 
 TOLERANCE = 1e-5
 
