@@ -194,12 +194,13 @@ Tensor bernoulli(const Shape& shape, double p, const Device& device) {
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, const Device& device) {
   const CallScope scope;
-  constexpr int64_t kMaxRange = int64_t{1} << 24;  // a uniform draw has 24 bits
+  constexpr uint64_t kMaxRange = uint64_t{1} << 24;  // a uniform draw has 24 bits
   if (low >= high) refuse("randint", str_cat("the range [", low, ", ", high, ") is empty"));
-  if (high - kMaxRange > low) {
+  const uint64_t length = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  if (length > kMaxRange) {
     refuse("randint", str_cat("the range [", low, ", ", high, ") is longer than ", kMaxRange));
   }
-  const double range = static_cast<double>(high - low);
+  const auto range = static_cast<double>(length);
   const Tensor draws = floor(draw(OpCode::uniform, shape, device, DType::kF32) * range);
   return astype(minimum(draws, range - 1.0), DType::kI64) + low;
 }

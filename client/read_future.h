@@ -29,12 +29,13 @@ T number_as(Number number) {
     return static_cast<T>(number);
   } else if constexpr (std::is_floating_point_v<Number>) {
     // One above the largest T: a power of two, so exact where the largest T itself may not be.
-    constexpr Number kAbove = Number{2} * static_cast<Number>(Limits::max() / 2 + 1);
+    constexpr Number kAbove = Number{2} * static_cast<Number>((Limits::max() >> 1) + 1);
     if (std::isnan(number)) return 0;
     if (number >= kAbove) return Limits::max();
     return number <= static_cast<Number>(Limits::min()) ? Limits::min() : static_cast<T>(number);
   } else {
     if constexpr (std::is_signed_v<Number>) {
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): an i8 is a number, not a character
       const auto lowest = static_cast<int64_t>(Limits::min());
       if (number < 0) return number < lowest ? Limits::min() : static_cast<T>(number);
     }

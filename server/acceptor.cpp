@@ -85,7 +85,7 @@ Acceptor::~Acceptor() {
 void Acceptor::work() {
   std::vector<pollfd> waited;
   for (;;) {
-    const bool accepts = silent_.size() < kMaxSilentConnections && Clock::now() >= paused_until_;
+    const bool accepts = Clock::now() >= paused_until_;
     waited.assign(1, {stop_, POLLIN, 0});
     for (const int socket : sockets_.sockets())
       waited.push_back({accepts ? socket : -1, POLLIN, 0});
@@ -122,7 +122,15 @@ void Acceptor::accept_from(int listener) {
   }
   Silent made{listener, connection, peer_of(connection),
               Clock::now() + std::chrono::milliseconds(kFirstBytesDeadline_ms)};
-  if (!look_at(made)) silent_.push_back(std::move(made));
+  if (look_at(made)) return;
+  if (silent_.size() >= kMaxSilentConnections) {
+    // Those that come to say something say it at once, so they find room.
+    spdlog::warn("connection from {} refused: it said nothing while {} others waited",
+                 silent_.front().peer, kMaxSilentConnections);
+    close(silent_.front().connection);
+    silent_.erase(silent_.begin());
+  }
+  silent_.push_back(std::move(made));
 }
 
 bool Acceptor::look_at(const Silent& silent) {

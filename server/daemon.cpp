@@ -13,16 +13,21 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "dispatch/build_info.h"
 #include "dispatch/error.h"
 #include "dispatch/lock_checks.h"
 #include "dispatch/str_cat.h"
 #include "server/auth.h"
 #include "server/endpoint.h"
+#include "server/limits.h"
 #include "server/listen_address.h"
 #include "server/options.h"
 #include "server/worker.h"
@@ -92,7 +97,33 @@ std::string_view wait_for_end(int parent_end) {
   return arrived_signal == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 
+/// Ends the process if it has not ended by itself in time: an operation that runs cannot be
+/// stopped, and may be as long as a client has asked for.
+class LastResort {
+ public:
+  explicit LastResort(ListenAddress address) : address_(std::move(address)) {
+    thread_ = std::thread([this] {
+      if (over_.WaitForNotificationWithTimeout(absl::Milliseconds(kExitDeadline_ms))) return;
+      spdlog::warn("an operation is still running after {} ms and ends with this process",
+                   kExitDeadline_ms);
+      if (address_.is_unix) unlink(address_.path.c_str());
+      _exit(0);
+    });
+  }
+  ~LastResort() {
+    over_.Notify();
+    thread_.join();
+  }
+  LastResort(const LastResort&) = delete;
+
+ private:
+  const ListenAddress address_;
+  absl::Notification over_;
+  std::thread thread_;
+};
+
 absl::Status serve(const Options& options, int parent_end) {
+  std::optional<LastResort> last_resort;  // outlives what it waits for
   REMORA_ASSIGN_OR_RETURN(const ListenAddress address, parse_listen_address(options.listen));
   REMORA_ASSIGN_OR_RETURN(Authenticator authenticator, Authenticator::create(options, address));
   REMORA_ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker,
@@ -110,6 +141,7 @@ absl::Status serve(const Options& options, int parent_end) {
                encrypted ? ", encrypted" : "",
                access.needs_credentials() ? "" : ", to everybody who can connect");
   spdlog::info("draining after {}", wait_for_end(parent_end));
+  last_resort.emplace(address);
   endpoint->drain();
   return absl::OkStatus();
 }

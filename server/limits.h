@@ -54,7 +54,7 @@ inline constexpr size_t kMaxTokens = 4096;
 inline constexpr size_t kMaxLoggedNameBytes = 128;
 
 /// Connections that the kernel keeps for the worker to accept, and those whose first bytes it waits
-/// for, for so long.
+/// for, for so long; one more closes the oldest.
 inline constexpr int kListenBacklog = 512;
 inline constexpr size_t kMaxSilentConnections = 256;
 inline constexpr int kFirstBytesDeadline_ms = 10'000;
@@ -77,5 +77,11 @@ inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 
 /// How long calls may take to end when the worker drains, before they are cancelled.
 inline constexpr int kDrainDeadline_ms = 2'000;
+/// How long the process may take to end after that signal, an operation that runs included.
+inline constexpr int kExitDeadline_ms = 5'000;
+/// Memory of the worker that a value takes beside its bytes, at most; a session may hold as many
+/// values as its quota has room for at that size, and in any case so many.
+inline constexpr int64_t kBytesPerValue = 512;
+inline constexpr int64_t kMinSessionValues = 65'536;
 
 }  // namespace remora::server

@@ -41,7 +41,7 @@ absl::StatusOr<KeptReadPtr> ReadTable::fetch(uint64_t number, const void* call,
         str_cat("download: nothing is kept under read ", number,
                 "; it was fetched before, came inline or was never asked for"));
   }
-  calls_.emplace(call, std::move(stop));
+  calls_.insert_or_assign(call, std::move(stop));
   return found->second;
 }
 

@@ -22,6 +22,13 @@ int64_t milliseconds(std::chrono::steady_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
+/// What a value takes beside its bytes is not the quota's, but has to stay in proportion to it.
+size_t value_limit(const SessionSettings& settings) {
+  const int64_t quota = std::min(settings.quota_bytes, settings.identity->quota().bytes);
+  const int64_t values = std::max(quota / kBytesPerValue, kMinSessionValues);
+  return std::min(static_cast<size_t>(values), wire::kMaxSessionValues);
+}
+
 int64_t now_ms() { return milliseconds(std::chrono::steady_clock::now()); }
 
 }  // namespace
@@ -33,6 +40,7 @@ Session::Session(SessionSettings settings, std::weak_ptr<SessionStream> stream)
                                                          settings_.quota_bytes,
                                                          settings_.identity->account())),
       active_at_ms_(now_ms()),
+      values_(value_limit(settings_)),
       graphs_(settings_.identity->devices()) {
   for (const ServedDevice* device : identity().devices()) {
     lanes_.push_back({device, device->state->executor().add_queue(identity().owner())});

@@ -1,5 +1,6 @@
 #include "server/session_table.h"
 
+#include <malloc.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -167,11 +168,17 @@ void SessionTable::remove(const std::string& name) {
     for (const ServedDevice* device : left->devices())
       device->state->backend().retire(left->owner());
   }
-  // Last: once no session is left, the devices may go.
-  const absl::MutexLock lock(&mutex_);
-  const auto found = sessions_.find(name);
-  gone = std::move(found->second);
-  sessions_.erase(found);
+  bool last = false;
+  {
+    // Last: once no session is left, the devices may go.
+    const absl::MutexLock lock(&mutex_);
+    const auto found = sessions_.find(name);
+    gone = std::move(found->second);
+    sessions_.erase(found);
+    last = sessions_.empty();
+  }
+  gone.reset();
+  if (last) malloc_trim(0);  // millions of small blocks may have become free
 }
 
 void SessionTable::look_for_overdue() {

@@ -29,10 +29,10 @@ absl::Status ValueTable::check_new(ValueId id) const {
 }
 
 absl::Status ValueTable::check_room(size_t count) const {
-  if (count <= wire::kMaxSessionValues - values_.size()) return absl::OkStatus();
+  if (count <= limit_ - values_.size()) return absl::OkStatus();
   return absl::ResourceExhaustedError(str_cat("the session holds ", values_.size(), " values and ",
-                                              count, " more are asked for; at most ",
-                                              wire::kMaxSessionValues, " are allowed"));
+                                              count, " more are asked for; at most ", limit_,
+                                              " are allowed"));
 }
 
 void ValueTable::add(ValueId id, Value value) {

@@ -13,6 +13,8 @@ namespace remora::server {
 
 class ValueTable {
  public:
+  /// Of at most `limit` values.
+  explicit ValueTable(size_t limit) : limit_(limit) {}
   /// Takes note of a window's number. ALREADY_EXISTS if it was used before: among the last ones, or
   /// ever while a value of it lives.
   absl::Status open_window(uint64_t window);
@@ -33,6 +35,7 @@ class ValueTable {
  private:
   void remember(uint64_t window);
 
+  const size_t limit_;
   // Ordered, so that a range of ids costs what it holds and not what it spans.
   absl::btree_map<dispatch::ValueId, dispatch::Value> values_;
   absl::flat_hash_set<uint64_t> recent_windows_;

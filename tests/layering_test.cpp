@@ -55,10 +55,10 @@ const std::vector<Library>& libraries() {
 // slash).
 const std::vector<std::string_view>& system_headers() {
   static const std::vector<std::string_view> list = {
-      "sys/",      "gnu/",     "linux/",    "netinet/",   "arpa/",   "net/",        "cpuid.h",
-      "dlfcn.h",   "errno.h",  "fcntl.h",   "glob.h",     "netdb.h", "immintrin.h", "poll.h",
-      "pthread.h", "pwd.h",    "sched.h",   "signal.h",   "spawn.h", "syslog.h",    "time.h",
-      "unistd.h",  "limits.h", "termios.h", "execinfo.h", "link.h",
+      "sys/",     "gnu/",      "linux/",   "netinet/",  "arpa/",      "net/",        "cpuid.h",
+      "dlfcn.h",  "errno.h",   "fcntl.h",  "glob.h",    "netdb.h",    "immintrin.h", "poll.h",
+      "malloc.h", "pthread.h", "pwd.h",    "sched.h",   "signal.h",   "spawn.h",     "syslog.h",
+      "time.h",   "unistd.h",  "limits.h", "termios.h", "execinfo.h", "link.h",
   };
   return list;
 }

@@ -9,6 +9,7 @@
 #include "client/cli/doctor.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/ping.h"
+#include "client/cli/standard_output.h"
 #include "client/cli/token.h"
 #include "dispatch/build_info.h"
 #include "dispatch/error.h"
@@ -132,7 +133,10 @@ int remora_main(int argc, char** argv, std::span<const Program> programs) {
     if (const Program* const program = chosen_program(argc, argv, programs)) {
       return program->main(argc, argv);
     }
-    return run(argc, argv, programs);
+    const int code = run(argc, argv, programs);
+    if (is_stdout_written()) return code;
+    std::fputs("remora: the output could not be written\n", stderr);
+    return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "remora: %s\n", error.what());
     return kFailed;

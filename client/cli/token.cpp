@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/standard_output.h"
 #include "dispatch/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "proto/credential_file.h"
@@ -65,6 +66,8 @@ int new_token(const TokenOptions& options) {
   } else {
     std::printf("%s\n", line.c_str());
   }
+  // Without its line for the worker, a token is of no use to anybody.
+  if (!is_stdout_written() && !options.file.empty()) unlink(options.file.c_str());
   return kOk;
 }
 

@@ -53,6 +53,9 @@ absl::Status write_npz(const std::filesystem::path& path, std::span<const NamedD
                        bool deflated) {
   std::vector<std::string> headers;
   for (const NamedData& tensor : tensors) {
+    if (tensor.name.find('\0') != std::string::npos) {
+      return malformed(str_cat("tensor ", in_quotes(tensor.name), ": a name cannot hold a NUL"));
+    }
     absl::StatusOr<std::string> header = format_npy_header(tensor.data.spec);
     if (!header.ok()) {
       return prefixed(str_cat("tensor ", in_quotes(tensor.name)), header.status());

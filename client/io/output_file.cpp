@@ -17,11 +17,23 @@ namespace {
 
 constexpr int kMaxNameAttempts = 16;
 
-/// The path with symbolic links resolved, if there is a file; an error if it is of another kind.
+constexpr int kMaxLinks = 40;  // as the kernel has it
+
+/// The path that a chain of symbolic links ends at, whose file need not exist.
+std::filesystem::path end_of_links(std::filesystem::path path) {
+  std::error_code error;
+  for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    path = path.parent_path() / target;  // an absolute target stands for itself
+  }
+  return path;
+}
+
+/// The path with symbolic links resolved; an error if there is something that is no file.
 absl::StatusOr<std::filesystem::path> file_to_replace(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return path;
+  if (status.type() == std::filesystem::file_type::not_found) return end_of_links(path);
   if (error) return system_error("cannot be written", error.value());
   if (!std::filesystem::is_regular_file(status)) return malformed("is not a regular file");
   std::filesystem::path resolved = std::filesystem::canonical(path, error);

@@ -1,5 +1,7 @@
 #include "client/remote/op_error.h"
 
+#include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -36,7 +38,15 @@ void report_op_error(const RemoteOpError& error) {
     const absl::MutexLock lock(&error_callback().mutex);
     callback = error_callback().callback;
   }
-  if (callback != nullptr) (*callback)(error);
+  if (callback == nullptr) return;
+  try {
+    (*callback)(error);
+  } catch (const std::exception& thrown) {
+    // Nobody could catch it further up: this is a thread of the connection.
+    std::fprintf(stderr, "remora: the error callback threw: %s\n", thrown.what());
+  } catch (...) {
+    std::fputs("remora: the error callback threw\n", stderr);
+  }
 }
 
 }  // namespace remora::remote

@@ -266,7 +266,14 @@ void Session::OnDone(const grpc::Status& status) {
   {
     const absl::MutexLock lock(&mutex_);
     over_ = true;
-    if (!is_dead()) die(call_error(status, link_.address, "the session ended"), orphans);
+    if (!is_dead()) {
+      const absl::Status end = call_error(status, link_.address, "the session ended");
+      die(absl::Status(end.code(),
+                       str_cat(std::string(end.message()), "; its tensors are lost, and after ",
+                               "remora::remote::disconnect(\"", link_.address,
+                               "\") new ones open another session")),
+          orphans);
+    }
     reason = status_;
   }
   {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace remora::char_lm {
@@ -12,8 +12,14 @@ namespace {
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  std::string bytes(kMaxText + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file.bad() || !file.is_open()) throw std::runtime_error("cannot read " + path.string());
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  if (bytes.size() > kMaxText) {
+    throw std::runtime_error(path.string() + " has more than " + std::to_string(kMaxText) +
+                             " characters");
+  }
   return bytes;
 }
 

@@ -2,8 +2,10 @@
 // gradient crosses back. The same training on one device gives the same losses, bit for bit, if the
 // devices' fingerprints are equal. `two_workers` starts two workers of its own; `two_workers
 // DEVICE DEVICE` uses those (credentials: REMORA_TOKEN_FILE).
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -44,6 +46,7 @@ std::vector<float> train(const Device& first, const Device& second) {
     losses.push_back(loss.read_async());  // nothing waits
   }
   std::vector<float> values;
+  values.reserve(losses.size());
   for (ReadFuture& loss : losses) values.push_back(loss.item<float>());
   return values;
 }
@@ -65,7 +68,9 @@ int run(int argc, char** argv) {
   }
   const std::vector<float> split = train(devices[0], devices[1]);
   const std::vector<float> whole = train(devices[0], devices[0]);
-  const bool same_bits = std::memcmp(split.data(), whole.data(), kSteps * sizeof(float)) == 0;
+  const bool same_bits = std::ranges::equal(split, whole, [](float a, float b) {
+    return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+  });
   std::printf("%s and %s: loss %.4f, then %.4f\n", devices[0].str().c_str(),
               devices[1].str().c_str(), static_cast<double>(split.front()),
               static_cast<double>(split.back()));

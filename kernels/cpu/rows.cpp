@@ -67,7 +67,7 @@ template <typename To, typename From>
 To saturate(From x) {
   using Limits = std::numeric_limits<To>;
   // One above the largest: a power of two, so exact.
-  constexpr From kAbove = From{2} * static_cast<From>(Limits::max() / 2 + 1);
+  constexpr From kAbove = From{2} * static_cast<From>((Limits::max() >> 1) + 1);
   constexpr From kLowest = static_cast<From>(Limits::min());
   const bool inside = static_cast<bool>((x > kLowest) & (x < kAbove));
   const To truncated = static_cast<To>(inside ? x : From{0});
@@ -111,6 +111,7 @@ const S* load_stage(DType from, const std::byte* source, int64_t count, S* __res
     } else if constexpr (kStaged<S, T> && (std::is_same_v<T, F16> || std::is_same_v<T, BF16>)) {
       for (int64_t i = 0; i < count; ++i) stage[i] = Element<T>::load(elements[i]);
     } else if constexpr (kStaged<S, T>) {
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): an i8 is a number, not a character
       for (int64_t i = 0; i < count; ++i) stage[i] = static_cast<S>(elements[i]);
     }
     return absl::OkStatus();

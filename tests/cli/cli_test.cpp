@@ -90,6 +90,16 @@ TEST(Cli, ping_tells_failures_of_tls_apart) {
   }
 }
 
+TEST(Cli, output_that_is_lost_is_an_error_and_leaves_no_token) {
+  const std::string file = testing::TempDir() + "lost-token-" + std::to_string(getpid());
+  const std::string tool = std::string(REMORA_BIN_DIR) + "/remora";
+  const ProgramResult lost =
+      run_program({"/bin/sh", "-c", tool + " token new alice --out " + file + " > /dev/full"}, {});
+  EXPECT_EQ(lost.code, 1);
+  EXPECT_THAT(lost.errors, HasSubstr("the output could not be written"));
+  EXPECT_NE(access(file.c_str(), F_OK), 0);
+}
+
 TEST(Cli, token_new_makes_a_token_that_a_worker_takes) {
   const std::string file = testing::TempDir() + "token-" + std::to_string(getpid());
   std::filesystem::remove(file);

@@ -271,6 +271,7 @@ TEST(autodiff, grad_by_an_unrelated_input_is_zero) {
 TEST(autodiff, multi_threaded_graphs) {
   const Tensor x = leaf({1, 2}, {2});
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 25; ++i) sum(x * x).backward();

@@ -87,17 +87,17 @@ void check(const GradientCase& test,
   }
 }
 
-class gradients : public testing::TestWithParam<GradientCase> {};
-class second_order_gradients : public testing::TestWithParam<GradientCase> {};
+class Gradients : public testing::TestWithParam<GradientCase> {};
+class SecondOrderGradients : public testing::TestWithParam<GradientCase> {};
 
-TEST_P(gradients, equal_finite_differences) {
+TEST_P(Gradients, equal_finite_differences) {
   const auto scalar = [&](const std::vector<Tensor>& x) {
     return weighted_sum(GetParam().function(x));
   };
   check(GetParam(), scalar, 1e-2F, 1e-2);
 }
 
-TEST_P(second_order_gradients, equal_finite_differences) {
+TEST_P(SecondOrderGradients, equal_finite_differences) {
   // The function differentiated here is a weighting of the first gradients.
   const auto scalar = [&](const std::vector<Tensor>& x) {
     const auto first =
@@ -276,8 +276,8 @@ std::vector<GradientCase> smooth_cases() {
 
 std::string case_name(const testing::TestParamInfo<GradientCase>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(all, gradients, testing::ValuesIn(smooth_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(all, second_order_gradients, testing::ValuesIn(smooth_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(all, Gradients, testing::ValuesIn(smooth_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(all, SecondOrderGradients, testing::ValuesIn(smooth_cases()), case_name);
 
 // -- conventions
 

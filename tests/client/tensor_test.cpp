@@ -61,10 +61,10 @@ TEST(tensor, undefined_tensors_are_refused) {
 TEST(tensor, read_async_waits_only_when_asked) {
   const Tensor x = floats({1, 2}, {2});
   const ReadFuture future = sum(x * 3).read_async();
-  const ReadFuture copy = future;
+  const std::vector<ReadFuture> copies(2, future);
   EXPECT_EQ(future.item<float>(), 9.0F);
-  EXPECT_TRUE(copy.ready());
-  EXPECT_EQ(copy.item<float>(), 9.0F);
+  EXPECT_TRUE(copies[1].ready());
+  EXPECT_EQ(copies[1].item<float>(), 9.0F);
 }
 
 TEST(tensor, an_index_out_of_range_fails_its_dependents_alone) {
@@ -90,6 +90,12 @@ TEST(tensor, seed_reproduces) {
     EXPECT_GE(value, -2.0F);
     EXPECT_LT(value, 3.0F);
   }
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  for (const int64_t value :
+       randint(kLowest, kLowest + 5, {20}, test_device()).to_vector<int64_t>())
+    EXPECT_LT(value, kLowest + 5);
+  expect_error(absl::StatusCode::kInvalidArgument, "is longer than 16777216",
+               [] { randint(kLowest, 0, {2}, test_device()); });
   for (const int64_t value : randint(-3, 4, {100}, test_device()).to_vector<int64_t>()) {
     EXPECT_GE(value, -3);
     EXPECT_LT(value, 4);

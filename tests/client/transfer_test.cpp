@@ -7,7 +7,7 @@
 namespace remora {
 namespace {
 
-class transfer : public testing::Test {
+class Transfer : public testing::Test {
  protected:
   Device local() const { return Device::cpu(); }
   Device remote() const { return Device::parse(worker_.device()); }
@@ -16,7 +16,7 @@ class transfer : public testing::Test {
   test::WorkerProcess worker_;
 };
 
-TEST_F(transfer, transfers_preserve_values_and_context) {
+TEST_F(Transfer, transfers_preserve_values_and_context) {
   const Tensor x = from_data({1.0, 2.0}, {2}, local().autodiff());
   const Tensor there = x.to(remote());
   EXPECT_TRUE(there.device() == remote());
@@ -27,7 +27,7 @@ TEST_F(transfer, transfers_preserve_values_and_context) {
   expect_booleans((there > 1.5).to(local()), {false, true}, {2});
 }
 
-TEST_F(transfer, backward_crosses_transfer) {
+TEST_F(Transfer, backward_crosses_transfer) {
   const Tensor x = from_data({1.0, 2.0}, {2}, local().autodiff()).require_grad();
   const Tensor far = sum(square(x.to(remote())));
   const Tensor near = sum(x * 10).to(remote());
@@ -36,7 +36,7 @@ TEST_F(transfer, backward_crosses_transfer) {
   expect_floats(*x.grad(), {12, 14}, {2});
 }
 
-TEST_F(transfer, mixed_device_operands_are_moved) {
+TEST_F(Transfer, mixed_device_operands_are_moved) {
   const Tensor x = from_data({1.0, 2.0}, {2}, remote().autodiff()).require_grad();
   const Tensor y = from_data({3.0, 4.0}, {2}, local().autodiff()).require_grad();
   const uint64_t before = remote().state().stats().moved_operands;
@@ -49,7 +49,7 @@ TEST_F(transfer, mixed_device_operands_are_moved) {
   EXPECT_TRUE(y.grad()->device() == local());
 }
 
-TEST_F(transfer, routing_first_float_then_first) {
+TEST_F(Transfer, routing_first_float_then_first) {
   const Tensor index = from_data({1, 0}, {2}, local());
   const Tensor table = from_data({5.0, 6.0}, {2}, remote());
   EXPECT_TRUE(gather(table, 0, index).device() == remote());
@@ -75,17 +75,18 @@ std::vector<float> train(const Device& device) {
     losses.push_back(loss.read_async());
   }
   std::vector<float> values;
+  values.reserve(losses.size());
   for (const ReadFuture& loss : losses) values.push_back(loss.item<float>());
   return values;
 }
 
-TEST_F(transfer, training_gives_the_same_bits_on_a_worker) {
+TEST_F(Transfer, training_gives_the_same_bits_on_a_worker) {
   ASSERT_EQ(remote().state().backend().info().fingerprint,
             local().state().backend().info().fingerprint);
   EXPECT_EQ(train(remote()), train(local()));
 }
 
-TEST_F(transfer, parameters_are_drawn_alike_and_move) {
+TEST_F(Transfer, parameters_are_drawn_alike_and_move) {
   std::vector<std::vector<float>> drawn;
   for (const Device& device : {local(), remote()}) {
     manual_seed(8);

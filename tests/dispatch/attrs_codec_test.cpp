@@ -86,7 +86,7 @@ TEST(AttrsCodec, bytes_that_are_no_dtype_or_bool_are_refused) {
 }
 
 TEST(AttrsCodec, specs_are_checked_as_they_are_read) {
-  const auto read = [](std::string bytes) {
+  const auto read = [](const std::string& bytes) {
     std::string_view in = bytes;
     Spec spec;
     return read_spec(in, spec);

@@ -52,8 +52,8 @@ Value integers(const Device& device, const std::vector<double>& values) {
   return listed(device, DType::kI64, values);
 }
 
-Value op(OpCode code, std::vector<Value> inputs, dispatch::Attrs attrs) {
-  return dispatch::submit(code, inputs, std::move(attrs))[0];
+Value op(OpCode code, std::vector<Value> inputs, const dispatch::Attrs& attrs) {
+  return dispatch::submit(code, inputs, attrs)[0];
 }
 
 Value filled(const Device& device, const Shape& shape, double value) {

@@ -35,7 +35,7 @@ class ScopedHooks {
 dispatch::Value floats(const Device& device, const std::vector<double>& values);
 dispatch::Value integers(const Device& device, const std::vector<double>& values);
 dispatch::Value op(dispatch::OpCode code, std::vector<dispatch::Value> inputs,
-                   dispatch::Attrs attrs = dispatch::NoAttrs{});
+                   const dispatch::Attrs& attrs = dispatch::NoAttrs{});
 dispatch::Value filled(const Device& device, const Shape& shape, double value);
 std::vector<double> numbers(const dispatch::Value& value);
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "client/io/npy_format.h"
@@ -76,6 +77,8 @@ TEST(Npz, WhatTheFormatCannotHoldIsNotWritten) {
             "safetensors");
   EXPECT_FALSE(write({{"a", data}, {"a", data}}).ok());
   EXPECT_FALSE(write({{"\xff", data}}).ok());
+  EXPECT_THAT(write({{std::string("a\0b", 3), data}}).message(),
+              testing::HasSubstr("a name cannot hold a NUL"));
   EXPECT_EQ(folder.size(), 0U);
 }
 

@@ -76,6 +76,16 @@ TEST(OutputFile, ASymbolicLinkStaysOneAndItsTargetIsReplaced) {
   EXPECT_EQ(test::bytes_of(path), "new");
 }
 
+TEST(OutputFile, ALinkToWhatIsNotThereStaysALinkAndItsTargetIsMade) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_symlink("middle", folder / "link");
+  std::filesystem::create_symlink(folder / "target", folder / "middle");
+  throw_if_error(write(folder / "link", "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "middle"));
+  EXPECT_EQ(test::bytes_of(folder / "target"), "new");
+}
+
 TEST(OutputFile, ANameWithoutAFolderIsOfTheCurrentOne) {
   const test::TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();

@@ -17,8 +17,8 @@ using namespace dispatch;  // NOLINT(google-build-using-namespace)
 
 constexpr int64_t kBatch = 16, kInputs = 8, kHidden = 12, kOutputs = 4;
 
-Value op(OpCode code, std::vector<Value> inputs, Attrs attrs = NoAttrs{}) {
-  return submit(code, inputs, std::move(attrs))[0];
+Value op(OpCode code, std::vector<Value> inputs, const Attrs& attrs = NoAttrs{}) {
+  return submit(code, inputs, attrs)[0];
 }
 Value transpose(const Value& x) { return op(OpCode::permute, {x}, PermuteAttrs{{1, 0}}); }
 Value matmul(const Value& x, const Value& y) { return op(OpCode::matmul, {x, y}); }

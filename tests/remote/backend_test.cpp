@@ -136,6 +136,19 @@ TEST(RemoteBackend, an_index_out_of_range_poisons_only_its_dependents_and_is_rep
   EXPECT_EQ(errors[0].worker, worker.address());
 }
 
+TEST(RemoteBackend, an_error_callback_that_throws_is_named_and_harms_nothing) {
+  TokenWorker worker;
+  set_error_callback([](const RemoteOpError&) { throw std::runtime_error("thrown on purpose"); });
+  testing::internal::CaptureStderr();
+  const Tensor x = from_data(ramp(4), {4}, worker.device());
+  const Tensor bad = gather(x, 0, from_data({0, 9}, {2}, worker.device()));
+  EXPECT_FALSE(error_of([&] { (void)bad.to_vector<float>(); }).ok());
+  EXPECT_EQ((x * 2.0).to_vector<float>()[1], 2.0f * ramp(4)[1]);
+  set_error_callback({});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("the error callback threw: thrown on purpose"));
+}
+
 TEST(RemoteBackend, two_threads_share_a_session_and_get_their_own_results) {
   TokenWorker worker;
   const Device device = worker.device();

@@ -39,6 +39,32 @@ TEST(Lifecycle, a_free_port_is_taken_and_named) {
   EXPECT_NE(first.address(), second.address());
 }
 
+TEST(Lifecycle, an_operation_without_end_does_not_keep_the_worker) {
+  WorkerProcess worker({.flags = {"--devices", "cpu,cpu", "--threads", "1"}});
+  RawClient client(worker);
+  RawSession session(client);
+  // Minutes of work: a one seen as 2^40 of them, summed up.
+  const Shape huge({int64_t{1} << 40});
+  dispatch::GraphBuilder builder;
+  const Spec one = f32({1});
+  const dispatch::Position x = dispatch::Position::external(builder.add_input(one));
+  builder.add_op(dispatch::op_info(dispatch::OpCode::broadcast_to), std::vector{x},
+                 dispatch::ShapeAttrs{huge}, std::vector{Spec{DType::kF32, huge}});
+  builder.add_op(dispatch::op_info(dispatch::OpCode::sum),
+                 std::vector{dispatch::Position::output(0)},
+                 dispatch::ReduceAttrs{.axes = {0}, .keepdims = false},
+                 std::vector{Spec{DType::kF32, Shape()}});
+  TestGraph graph;
+  graph.graph = builder.finish(graph.params);
+  const ValueId input(session.next_window(), 0);
+  session.records().host_data(input, 0, floats({1}));
+  const uint64_t window = session.next_window();
+  session.records().once(0, dispatch::LiveSet{false, true}, *graph.graph,
+                         {window, {input}, graph.params, {false}});
+  ASSERT_EQ(session.sync(1).status().code(), 0u) << "the operation is on its way";
+  EXPECT_EQ(worker.terminate().code, 0);
+}
+
 TEST(Lifecycle, sigterm_ends_sessions_as_unavailable_and_exits_with_0) {
   for (const int signal : {SIGTERM, SIGINT}) {
     WorkerProcess worker;

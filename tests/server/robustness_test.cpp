@@ -17,6 +17,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/limits.h"
 #include "tests/server/raw_session.h"
 
 namespace remora::test {
@@ -136,6 +137,30 @@ TEST(StrangePeers, a_window_of_more_bytes_than_can_be_counted_is_refused_and_har
   EXPECT_EQ(session.read({window, 0}).status().code(),
             static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(session.sync().status().code(), 0u);
+}
+
+TEST(StrangePeers, connections_that_say_nothing_keep_nobody_out) {
+  WorkerProcess worker({.flags = {"--threads", "1"}, .tcp = true});
+  const std::string& address = worker.address();
+  std::vector<int> silent;
+  const absl::Cleanup closing = [&] {
+    for (const int fd : silent) close(fd);
+  };
+  sockaddr_in target{};
+  target.sin_family = AF_INET;
+  target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  target.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  for (size_t i = 0; i < server::kMaxSilentConnections + 50; ++i) {
+    silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(silent.back(), reinterpret_cast<const sockaddr*>(&target), sizeof target), 0);
+  }
+  RawClient client(worker);
+  compute(client, 1.5f);
+  // The first was closed for those that came after it.
+  char answer = 0;
+  EXPECT_EQ(recv(silent.front(), &answer, 1, 0), 0);
+  worker.terminate();
+  EXPECT_THAT(worker.log(), HasSubstr("it said nothing while 256 others waited"));
 }
 
 TEST(SlowPeers, one_that_takes_no_replies_is_ended_at_the_bound_and_others_go_on) {

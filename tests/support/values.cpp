@@ -13,8 +13,8 @@ using dispatch::ShapeAttrs;
 using dispatch::SliceAttrs;
 using dispatch::Value;
 
-Value view(OpCode code, const Value& base, dispatch::Attrs attrs) {
-  return dispatch::submit(code, std::span(&base, 1), std::move(attrs))[0];
+Value view(OpCode code, const Value& base, const dispatch::Attrs& attrs) {
+  return dispatch::submit(code, std::span(&base, 1), attrs)[0];
 }
 
 Value transposed(const Device& device, const reference::Array& array) {
