@@ -16,10 +16,12 @@ constexpr dispatch::GraphLimits kLimits{dispatch::kMaxWindowOps, 4 * dispatch::k
 /// A graph of the case's op alone, and its params.
 GraphPtr encode(const OpCase& op_case, std::vector<uint64_t>& params) {
   std::vector<Spec> specs;
+  specs.reserve(op_case.inputs.size());
   for (const Input& input : op_case.inputs) specs.push_back(input.spec);
   const dispatch::Specs outputs = *dispatch::infer(op_case.info(), specs, op_case.attrs);
   dispatch::GraphBuilder builder;
   std::vector<dispatch::Position> positions;
+  positions.reserve(specs.size());
   for (const Spec& spec : specs)
     positions.push_back(dispatch::Position::external(builder.add_input(spec)));
   builder.add_op(op_case.info(), positions, op_case.attrs, outputs);

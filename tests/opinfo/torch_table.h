@@ -26,7 +26,7 @@ struct NotOffered {
 
 class TorchTable {
  public:
-  static absl::StatusOr<TorchTable> parse(std::string_view json);
+  static absl::StatusOr<TorchTable> parse(std::string_view text);
   /// The table this program was built with.
   static absl::StatusOr<TorchTable> built_in();
 

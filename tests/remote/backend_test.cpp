@@ -1,11 +1,13 @@
 #include "client/remote/backend.h"
 
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "client/ops.h"
 #include "client/remote/op_error.h"
 #include "client/tensor.h"
+#include "gmock/gmock.h"
 #include "tests/remote/remote_fixture.h"
 
 namespace remora::remote {

@@ -36,7 +36,7 @@ class WaitInstead : public testing::Environment {
     std::_Exit(1);
   }
 };
-const testing::Environment* const wait_instead =
+const testing::Environment* const kWaitInstead =
     testing::AddGlobalTestEnvironment(std::make_unique<WaitInstead>().release());
 
 TEST(RemoteInterrupt, ctrl_c_ends_a_program_that_waits_within_a_second_and_frees_its_session) {

@@ -1,9 +1,11 @@
 // What LeakSanitizer is to leave out in this program; read by its run-time library alone.
 
-extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char*
+__lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 
 // OpenSSL keeps an error state for each of gRPC's threads and frees it when the thread ends, which
 // may be after the check. The stack ends at CRYPTO_zalloc, since libcrypto has no frame pointers.
-extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char*
+__lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
   return "leak:CRYPTO_zalloc\n";
 }

@@ -17,7 +17,6 @@ namespace remora::test {
 namespace {
 
 using dispatch::ValueId;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// How remorad ends with these arguments, and what it says.

@@ -127,7 +127,7 @@ class OccupyInstead : public testing::Environment {
     std::_Exit(1);  // the session ended before the client was killed
   }
 };
-const testing::Environment* const occupy_instead =
+const testing::Environment* const kOccupyInstead =
     testing::AddGlobalTestEnvironment(std::make_unique<OccupyInstead>().release());
 
 TEST_F(Memory, a_killed_client_leaves_nothing_behind_and_others_undisturbed) {

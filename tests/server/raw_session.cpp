@@ -53,6 +53,7 @@ TestGraph one_op(dispatch::OpCode code, const std::vector<Spec>& inputs,
       std::holds_alternative<dispatch::NoAttrs>(attrs) ? info.default_attrs : attrs;
   dispatch::GraphBuilder builder;
   std::vector<dispatch::Position> positions;
+  positions.reserve(inputs.size());
   for (const Spec& spec : inputs)
     positions.push_back(dispatch::Position::external(builder.add_input(spec)));
   if (outputs.empty()) {

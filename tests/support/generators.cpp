@@ -60,6 +60,7 @@ std::vector<double> distinct_values(int64_t count, Random& random) {
     std::swap(order[i - 1], order[static_cast<size_t>(random.below(static_cast<int64_t>(i)))]);
   }
   std::vector<double> values;
+  values.reserve(order.size());
   for (const int64_t place : order) {
     values.push_back(0.0625 * static_cast<double>(place) - 0.03125 * static_cast<double>(count) +
                      0.015);
