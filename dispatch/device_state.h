@@ -47,9 +47,6 @@ class DeviceState {
   const Executor::QueuePtr& queue() const { return queue_; }
   void count_move() { moved_operands_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// The lock of everything that is recorded on this device: open windows, the cut policy, the
-  /// generator. Taken before the executor's lock, never after it.
-
  private:
   friend class Window;
   friend class Recorder;
@@ -64,6 +61,8 @@ class DeviceState {
   std::atomic<uint64_t> windows_{0};
   std::atomic<uint64_t> ops_{0};
   std::atomic<uint64_t> moved_operands_{0};
+  // Guards everything that is recorded on this device: open windows, the cut policy, the generator.
+  // Taken before the executor's lock, never after it.
   absl::Mutex record_mutex_;
   SequenceSet seen_sequences_ ABSL_GUARDED_BY(record_mutex_);
   Generator generator_ ABSL_GUARDED_BY(record_mutex_);

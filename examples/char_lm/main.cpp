@@ -1,9 +1,6 @@
 // A language model of characters: learns a text and writes on from its beginning. The text is
 // uploaded once; batches and the characters written are drawn on the device, so no step waits for
 // it, and what was written is read in one go.
-#include <unistd.h>
-
-#include <cmath>
 #include <cstdio>
 #include <numbers>
 #include <string>

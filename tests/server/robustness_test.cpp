@@ -31,15 +31,21 @@ using testing::HasSubstr;
 
 constexpr char kAddressVariable[] = "REMORA_TEST_IDLE_WORKER";
 
-/// Sends bytes to a port and waits until the other side closes.
-void say(const std::string& address, const std::string& bytes) {
+/// A connection to a port of this machine, which the caller closes.
+int connect_to(const std::string& address) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const absl::Cleanup closing = [fd] { close(fd); };
   sockaddr_in target{};
   target.sin_family = AF_INET;
   target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   target.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&target), sizeof target), 0);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&target), sizeof target), 0);
+  return fd;
+}
+
+/// Sends bytes to a port and waits until the other side closes.
+void say(const std::string& address, const std::string& bytes) {
+  const int fd = connect_to(address);
+  const absl::Cleanup closing = [fd] { close(fd); };
   ASSERT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   char answer[4096];
   while (recv(fd, answer, sizeof answer, 0) > 0) continue;
@@ -141,18 +147,12 @@ TEST(StrangePeers, a_window_of_more_bytes_than_can_be_counted_is_refused_and_har
 
 TEST(StrangePeers, connections_that_say_nothing_keep_nobody_out) {
   WorkerProcess worker({.flags = {"--threads", "1"}, .tcp = true});
-  const std::string& address = worker.address();
   std::vector<int> silent;
   const absl::Cleanup closing = [&] {
     for (const int fd : silent) close(fd);
   };
-  sockaddr_in target{};
-  target.sin_family = AF_INET;
-  target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  target.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
   for (size_t i = 0; i < server::kMaxSilentConnections + 50; ++i) {
-    silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(connect(silent.back(), reinterpret_cast<const sockaddr*>(&target), sizeof target), 0);
+    silent.push_back(connect_to(worker.address()));
   }
   RawClient client(worker);
   compute(client, 1.5f);
