@@ -183,6 +183,9 @@ Tensor window_sums(const Tensor& planes, const Extent2d& kernel, const Extent2d&
 Tensor avg_pool2d(const Tensor& x, const Extent2d& kernel, const AvgPool2dOptions& options) {
   const CallScope scope;
   require_float("avg_pool2d", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return avg_pool2d(f, kernel, options); });
+  }
   const Extent2d stride = options.stride.value_or(kernel);
   check_extents("avg_pool2d", {kernel, stride, options.padding});
   if (options.divisor && *options.divisor == 0) refuse("avg_pool2d", "the divisor is 0");

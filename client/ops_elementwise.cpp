@@ -114,6 +114,9 @@ Tensor atanh(const Tensor& x) {
 }
 Tensor erfc(const Tensor& x) {
   const CallScope scope;
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return erfc(f); });
+  }
   return 1.0 - erf(x);
 }
 

@@ -267,8 +267,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     refuse("linear", str_cat("input ", x.shape().str(), " does not fit weight ",
                              weight.shape().str(), ": the last axis must be ", weight.size(1)));
   }
-  const Tensor product = matmul(x, transpose(weight));
-  return bias.defined() ? product + bias : product;
+  if (!bias.defined()) return matmul(x, transpose(weight));
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return linear(f, weight, bias); });
+  }
+  return matmul(x, transpose(weight)) + bias;
 }
 
 Tensor normalize(const Tensor& x, double order, int64_t axis, double eps) {

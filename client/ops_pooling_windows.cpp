@@ -154,16 +154,15 @@ Tensor pool_windows(const Tensor& x, const std::vector<PoolAxis>& axes, Scalar f
 Tensor window_counts(const Tensor& x, const std::vector<PoolAxis>& axes, bool include_padding) {
   Tensor counts = ones(Shape(), x.device().without_autodiff(), x.dtype());
   for (const PoolAxis& axis : axes) {
-    std::vector<float> sizes;
+    std::vector<double> sizes;
     for (int64_t window = 0; window < axis.count; ++window) {
       const int64_t begin = window * axis.stride - axis.padding;
       const int64_t end = begin + axis.kernel;
       const int64_t size = include_padding ? std::min(end, axis.size + axis.padding) - begin
                                            : std::min(end, axis.size) - std::max<int64_t>(begin, 0);
-      sizes.push_back(static_cast<float>(size));
+      sizes.push_back(static_cast<double>(size));
     }
-    const Tensor line = from_data(sizes, {axis.count}, x.device().without_autodiff());
-    counts = unsqueeze(counts, -1) * astype(line, x.dtype());
+    counts = unsqueeze(counts, -1) * host_numbers(sizes, {axis.count}, x);
   }
   return counts;
 }
@@ -186,14 +185,14 @@ AxisWindows adaptive_windows(int64_t size, int64_t count) {
   return windows;
 }
 
-/// f32 [size, count]: column i averages window i.
-std::vector<float> averaging_matrix(int64_t size, int64_t count) {
-  std::vector<float> matrix(static_cast<size_t>(size * count), 0.0F);
+/// [size, count]: column i averages window i.
+std::vector<double> averaging_matrix(int64_t size, int64_t count) {
+  std::vector<double> matrix(static_cast<size_t>(size * count), 0.0);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = i * size / count;
     const int64_t end = ((i + 1) * size + count - 1) / count;
     for (int64_t k = begin; k < end; ++k) {
-      matrix[static_cast<size_t>(k * count + i)] = 1.0F / static_cast<float>(end - begin);
+      matrix[static_cast<size_t>(k * count + i)] = 1.0 / static_cast<double>(end - begin);
     }
   }
   return matrix;
@@ -230,9 +229,9 @@ Tensor adaptive_avg(std::string_view function, const Tensor& x, const AdaptiveSi
     const int64_t axis = x.rank() - spatial + i;
     const int64_t count = wanted[static_cast<size_t>(i)];
     if (count == x.size(axis)) continue;
-    const Tensor matrix = from_data(averaging_matrix(x.size(axis), count), {x.size(axis), count},
-                                    x.device().without_autodiff());
-    result = swapaxes(matmul(swapaxes(result, axis, -1), astype(matrix, x.dtype())), axis, -1);
+    const Tensor matrix =
+        host_numbers(averaging_matrix(x.size(axis), count), {x.size(axis), count}, x);
+    result = swapaxes(matmul(swapaxes(result, axis, -1), matrix), axis, -1);
   }
   return result;
 }
@@ -267,6 +266,9 @@ Tensor max_pool3d(const Tensor& x, const Dims& kernel, const Pool3dOptions& opti
 
 Tensor avg_pool3d(const Tensor& x, const Dims& kernel, const AvgPool3dOptions& options) {
   const CallScope scope;
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return avg_pool3d(f, kernel, options); });
+  }
   const std::vector<PoolAxis> axes = pool_axes("avg_pool3d", x, kernel, options.stride,
                                                options.padding, Dims{1}, options.ceil_mode);
   if (options.divisor == 0) refuse("avg_pool3d", "the divisor must not be 0");

@@ -19,7 +19,7 @@ namespace {
 /// One element of each sum: which one, and its weight, by result index.
 struct Tap {
   std::vector<int64_t> index;
-  std::vector<float> weight;  // empty: 1
+  std::vector<double> weight;  // empty: 1
 };
 
 /// An axis to be resampled.
@@ -60,9 +60,9 @@ std::vector<Tap> linear_taps(const ResampledAxis& axis) {
   for (int64_t i = 0; i < axis.count; ++i) {
     const double position = std::max(axis.position(i), 0.0);
     const int64_t below = std::min(static_cast<int64_t>(position), axis.size - 1);
-    const auto fraction = static_cast<float>(position - static_cast<double>(below));
+    const double fraction = position - static_cast<double>(below);
     taps[0].index.push_back(below);
-    taps[0].weight.push_back(1.0F - fraction);
+    taps[0].weight.push_back(1.0 - fraction);
     taps[1].index.push_back(std::min(below + 1, axis.size - 1));
     taps[1].weight.push_back(fraction);
   }
@@ -86,8 +86,7 @@ std::vector<Tap> cubic_taps(const ResampledAxis& axis) {
     for (int64_t k = 0; k < 4; ++k) {
       const int64_t index = static_cast<int64_t>(below) + k - 1;
       taps[static_cast<size_t>(k)].index.push_back(std::clamp<int64_t>(index, 0, axis.size - 1));
-      taps[static_cast<size_t>(k)].weight.push_back(
-          static_cast<float>(weights[static_cast<size_t>(k)]));
+      taps[static_cast<size_t>(k)].weight.push_back(weights[static_cast<size_t>(k)]);
     }
   }
   return taps;
@@ -114,7 +113,7 @@ Tensor resample_axis(const Tensor& x, int64_t axis, const std::vector<Tap>& taps
     if (!weight.empty()) {
       Shape line(Dims(static_cast<size_t>(x.rank()), 1));
       line[axis] = count;
-      part = part * astype(from_data(weight, line, x.device().without_autodiff()), x.dtype());
+      part = part * host_numbers(weight, line, x);
     }
     total = total.defined() ? total + part : part;
   }

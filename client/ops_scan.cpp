@@ -40,6 +40,9 @@ Tensor product_along(Tensor x, int64_t axis) {
 /// Hillis and Steele's inclusive scan: after step k each element covers the 2^k before it.
 Tensor scan(std::string_view function, const Tensor& input, int64_t axis,
             const std::function<Tensor(const Tensor&, const Tensor&)>& combine) {
+  if (is_half(input.dtype())) {
+    return through_f32(input, [&](const Tensor& f) { return scan(function, f, axis, combine); });
+  }
   Tensor x = astype(input, accumulator(input));
   if (x.rank() == 0) {
     normalize_axis(function, axis, 1);
@@ -60,6 +63,9 @@ Tensor scan(std::string_view function, const Tensor& input, int64_t axis,
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const CallScope scope;
   const Dims reduced = normalize_axes("prod", axes, x.rank());
+  if (const DType type = dtype.value_or(x.dtype()); is_half(type)) {
+    return astype(prod(x, reduced, keepdims, DType::kF32), type);
+  }
   Tensor result = astype(x, dtype.value_or(accumulator(x)));
   for (const int64_t axis : reduced) result = product_along(result, axis);
   return keepdims ? result : squeeze(result, reduced);

@@ -106,6 +106,9 @@ std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t axis) {
 Tensor logcumsumexp(const Tensor& x, int64_t axis) {
   const CallScope scope;
   require_float("logcumsumexp", x.dtype());
+  if (is_half(x.dtype())) {
+    return through_f32(x, [&](const Tensor& f) { return logcumsumexp(f, axis); });
+  }
   if (x.rank() == 0) {
     normalize_axis("logcumsumexp", axis, 1);
     return x;
