@@ -4,6 +4,9 @@
 
 list(JOIN REMORA_NUMERIC_FLAGS " " numeric_flags)
 list(JOIN REMORA_KERNEL_FLAGS " " kernel_flags)
+foreach(level IN LISTS REMORA_SIMD_LEVELS)
+  string(APPEND kernel_flags " ${REMORA_KERNEL_FLAGS_${level}}")
+endforeach()
 string(STRIP "${CMAKE_CXX_FLAGS} ${numeric_flags} kernels: ${kernel_flags}" REMORA_BUILD_NUMERIC_FLAGS)
 if(REMORA_SANITIZE)
   string(APPEND REMORA_BUILD_NUMERIC_FLAGS " sanitize: ${REMORA_SANITIZE}")

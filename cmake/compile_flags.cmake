@@ -1,5 +1,5 @@
 # Flags for every source of the project. Numeric flags are part of a device's fingerprint: every target of a build
-# has the same ones, and kernels/cpu adds REMORA_KERNEL_FLAGS to them.
+# has the same ones, and kernels/cpu adds REMORA_KERNEL_FLAGS and those of a SIMD level to them.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -19,8 +19,13 @@ set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 
 set(REMORA_NUMERIC_FLAGS -ffp-contract=off)
 set(REMORA_KERNEL_FLAGS -fno-math-errno -fno-trapping-math)
+# The levels of kernels/cpu/simd_levels.def.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  list(APPEND REMORA_KERNEL_FLAGS -march=x86-64-v3)
+  set(REMORA_SIMD_LEVELS avx2 avx512)
+  set(REMORA_KERNEL_FLAGS_avx2 -march=x86-64-v3)
+  set(REMORA_KERNEL_FLAGS_avx512 -march=x86-64-v4)
+else()
+  set(REMORA_SIMD_LEVELS native)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   list(APPEND REMORA_KERNEL_FLAGS -O3)

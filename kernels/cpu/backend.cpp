@@ -10,18 +10,9 @@
 #include "kernels/cpu/host_machine.h"
 #include "kernels/cpu/limits.h"
 #include "kernels/cpu/plan.h"
-#include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
 namespace {
-
-#if defined(__AVX2__)
-constexpr std::string_view kSimd = "AVX2";
-#elif defined(__aarch64__)
-constexpr std::string_view kSimd = "NEON";
-#else
-constexpr std::string_view kSimd = "baseline";
-#endif
 
 bool all_truth_values(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte value) { return value <= std::byte{1}; });
@@ -33,9 +24,9 @@ TensorView view_of(const dispatch::Buffer& buffer) {
           buffer.spec.shape.sizes(), buffer.strides};
 }
 
-void copy_row_major(const dispatch::Buffer& buffer, std::byte* target) {
+void copy_row_major(const KernelTable& kernels, const dispatch::Buffer& buffer, std::byte* target) {
   const Dims strides = contiguous_strides(buffer.spec.shape);
-  copy_strided(view_of(buffer), {target, buffer.spec.dtype, buffer.spec.shape.sizes(), strides});
+  kernels.copy(view_of(buffer), {target, buffer.spec.dtype, buffer.spec.shape.sizes(), strides});
 }
 
 /// The bytes of a storage as host data, without a copy.
@@ -46,8 +37,9 @@ dispatch::HostData share(const Spec& spec, std::shared_ptr<CpuStorage> storage) 
 
 }  // namespace
 
-CpuBackend::CpuBackend(int index, int threads, int64_t memory_limit_bytes)
+CpuBackend::CpuBackend(int index, const SimdLevel& simd, int threads, int64_t memory_limit_bytes)
     : name_(str_cat("cpu:", index)),
+      simd_(simd),
       memory_(std::make_shared<DeviceMemory>(name_, memory_limit_bytes)),
       threads_(threads) {
   initialise_blas();
@@ -55,9 +47,9 @@ CpuBackend::CpuBackend(int index, int threads, int64_t memory_limit_bytes)
 
 dispatch::DeviceInfo CpuBackend::info() const {
   dispatch::DeviceInfo info;
-  info.name = str_cat(name_, " (", processor_name(), ", ", kSimd, ")");
-  info.fingerprint = str_cat(dispatch::build_fingerprint(), "; cpu ", processor_name(), "; ", kSimd,
-                             "; OpenBLAS ", blas_description(), "; ", c_library());
+  info.name = str_cat(name_, " (", processor_name(), ", ", simd_.label, ")");
+  info.fingerprint = str_cat(dispatch::build_fingerprint(), "; cpu ", processor_name(), "; ",
+                             simd_.label, "; OpenBLAS ", blas_description(), "; ", c_library());
   info.memory_limit_bytes = memory_->pool.limit_bytes();
   return info;
 }
@@ -69,7 +61,7 @@ bool CpuBackend::supports(dispatch::OpCode code, DType dtype) const {
 
 absl::StatusOr<std::unique_ptr<dispatch::Plan>> CpuBackend::prepare(dispatch::GraphPtr graph,
                                                                     const dispatch::LiveSet& live) {
-  return CpuPlan::prepare(std::move(graph), live, threads_.threads());
+  return CpuPlan::prepare(simd_.kernels(), std::move(graph), live, threads_.threads());
 }
 
 dispatch::RunResult CpuBackend::run(dispatch::Plan& plan, const dispatch::RunRequest& request) {
@@ -101,8 +93,9 @@ absl::StatusOr<dispatch::Buffer> CpuBackend::upload(dispatch::ValueId, dispatch:
 void CpuBackend::download(const dispatch::Buffer& buffer, dispatch::ReadCallback done) {
   const int64_t bytes = buffer.spec.byte_size();
   if (bytes < kSmallReadBytes) {
-    return done(dispatch::HostData::make(
-        buffer.spec, [&](std::span<std::byte> target) { copy_row_major(buffer, target.data()); }));
+    return done(dispatch::HostData::make(buffer.spec, [&](std::span<std::byte> target) {
+      copy_row_major(simd_.kernels(), buffer, target.data());
+    }));
   }
   auto storage = std::static_pointer_cast<CpuStorage>(buffer.storage);
   if (buffer.is_contiguous() && storage->bytes() == bytes) {
@@ -111,7 +104,7 @@ void CpuBackend::download(const dispatch::Buffer& buffer, dispatch::ReadCallback
   // A broadcast view can be larger than any memory, so its copy has to fit the device's limit.
   auto copy = CpuStorage::allocate(memory_, bytes);
   if (!copy.ok()) return done(copy.status());
-  copy_row_major(buffer, (*copy)->data());
+  copy_row_major(simd_.kernels(), buffer, (*copy)->data());
   done(share(buffer.spec, *std::move(copy)));
 }
 
@@ -124,7 +117,7 @@ absl::StatusOr<dispatch::Buffer> CpuBackend::copy_from(dispatch::Backend& source
   REMORA_ASSIGN_OR_RETURN(const auto storage,
                           CpuStorage::allocate(memory_, buffer.spec.byte_size()));
   dispatch::Buffer copy{storage, buffer.spec, contiguous_strides(buffer.spec.shape), 0};
-  copy_row_major(buffer, storage->data());
+  copy_row_major(simd_.kernels(), buffer, storage->data());
   return copy;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dispatch/backend.h"
+#include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/storage.h"
 #include "kernels/cpu/thread_pool.h"
 
@@ -15,7 +16,7 @@ namespace remora::cpu {
 class CpuBackend : public dispatch::Backend {
  public:
   /// Use `open_cpu` (register.h), which checks the processor and the arguments.
-  CpuBackend(int index, int threads, int64_t memory_limit_bytes);
+  CpuBackend(int index, const SimdLevel& simd, int threads, int64_t memory_limit_bytes);
 
   dispatch::DeviceInfo info() const override;
   bool supports(dispatch::OpCode code, DType dtype) const override;
@@ -37,6 +38,7 @@ class CpuBackend : public dispatch::Backend {
 
  private:
   const std::string name_;  // "cpu:0"
+  const SimdLevel simd_;
   const std::shared_ptr<DeviceMemory> memory_;
   ThreadPool threads_;
 };

@@ -45,22 +45,6 @@ void narrow(const KernelCall& call, const float* source, const TensorView& out) 
 
 }  // namespace
 
-bool computes_in_f32(const dispatch::OpInfo& info, DType dtype) {
-  if (!is_half(dtype)) return false;
-  switch (info.kind) {
-    case dispatch::OpKind::kContraction:
-    case dispatch::OpKind::kPooling:
-    case dispatch::OpKind::kComposite:
-      return true;
-    case dispatch::OpKind::kIndexing:
-      return info.dtypes == dispatch::kNumbers;  // the rows that add
-    case dispatch::OpKind::kCreation:
-      return info.dtypes == dispatch::kFloats;  // the rows that draw
-    default:
-      return false;
-  }
-}
-
 absl::Status run_in_f32(const KernelCall& call, Kernel kernel) {
   std::vector<Widened> widened(call.inputs.size() + call.outputs.size());
   std::vector<TensorView> inputs, outputs;

@@ -7,8 +7,7 @@
 
 namespace remora::cpu {
 
-/// True if the op on this element type is run by `run_in_f32`.
-bool computes_in_f32(const dispatch::OpInfo& info, DType dtype);
+/// Runs the kernel of an op that `computes_in_f32` (kernel.h).
 absl::Status run_in_f32(const KernelCall& call, Kernel kernel);
 /// Scratch bytes of `run_in_f32` itself, for these operands and results.
 int64_t in_f32_scratch_bytes(std::span<const Spec> inputs, std::span<const Spec> outputs);

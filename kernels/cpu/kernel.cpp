@@ -1,10 +1,7 @@
 #include "kernels/cpu/kernel.h"
 
 #include "dispatch/error.h"
-#include "kernels/cpu/conv2d.h"
-#include "kernels/cpu/in_f32.h"
 #include "kernels/cpu/limits.h"
-#include "kernels/cpu/reduce.h"
 
 namespace remora::cpu {
 
@@ -41,46 +38,19 @@ void KernelCall::parallel_for(int64_t blocks, double cost_ns, ThreadPool::Block 
   for (int64_t block = 0; block < blocks; ++block) run(block, 0);
 }
 
-Kernel find_kernel(dispatch::OpCode code) {
-  switch (code) {
-#define ROW(name)              \
-  case dispatch::OpCode::name: \
-    return kernels::name;
-#define UNARY(number, name, ...) ROW(name)
-#define BINARY(number, name, ...) ROW(name)
-#define TERNARY(number, name, ...) ROW(name)
-#define OP(number, name, ...) ROW(name)
-#define FAST(number, name, ...) ROW(name)
-#include "dispatch/ops.def"
-#undef UNARY
-#undef BINARY
-#undef TERNARY
-#undef OP
-#undef FAST
-#undef ROW
-  }
-  return nullptr;
-}
-
-int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs,
-                      std::span<const Spec> outputs, const dispatch::Attrs& attrs, int threads) {
-  if (computes_in_f32(info, dispatch::op_dtype(info, inputs, outputs))) {
-    absl::InlinedVector<Spec, 4> wide_inputs, wide_outputs;
-    for (const Spec& spec : inputs) wide_inputs.push_back(in_f32(spec));
-    for (const Spec& spec : outputs) wide_outputs.push_back(in_f32(spec));
-    return in_f32_scratch_bytes(inputs, outputs) +
-           scratch_bytes(info, wide_inputs, wide_outputs, attrs, threads);
-  }
-  switch (info.code) {
-    case dispatch::OpCode::sum:
-    case dispatch::OpCode::amax:
-      return reduce_scratch_bytes(inputs[0].numel(), outputs[0].numel());
-    case dispatch::OpCode::conv2d:
-    case dispatch::OpCode::conv2d_input_grad:
-    case dispatch::OpCode::conv2d_weight_grad:
-      return conv2d_scratch_bytes(info.code, inputs, outputs, attrs, threads);
+bool computes_in_f32(const dispatch::OpInfo& info, DType dtype) {
+  if (!is_half(dtype)) return false;
+  switch (info.kind) {
+    case dispatch::OpKind::kContraction:
+    case dispatch::OpKind::kPooling:
+    case dispatch::OpKind::kComposite:
+      return true;
+    case dispatch::OpKind::kIndexing:
+      return info.dtypes == dispatch::kNumbers;  // the rows that add
+    case dispatch::OpKind::kCreation:
+      return info.dtypes == dispatch::kFloats;  // the rows that draw
     default:
-      return 0;
+      return false;
   }
 }
 

@@ -102,12 +102,8 @@ namespace kernels {
 #undef FAST
 }  // namespace kernels
 
-/// The kernel of a catalogue row.
-Kernel find_kernel(dispatch::OpCode code);
-
-/// What a kernel may take from the pool while it runs, beside copies of strided operands.
-int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs,
-                      std::span<const Spec> outputs, const dispatch::Attrs& attrs, int threads);
+/// True if the op on this element type is run on f32 copies (in_f32.h).
+bool computes_in_f32(const dispatch::OpInfo& info, DType dtype);
 /// True if the op's kernel on this element type copies operands that are not row-major.
 bool packs_operands(const dispatch::OpInfo& info, DType dtype);
 

@@ -5,7 +5,6 @@
 
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
-#include "kernels/cpu/in_f32.h"
 #include "kernels/cpu/views.h"
 
 namespace remora::cpu {
@@ -35,10 +34,12 @@ std::span<const Spec> output_specs(const dispatch::Graph& graph, const GraphOp& 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CpuPlan>> CpuPlan::prepare(dispatch::GraphPtr graph,
+absl::StatusOr<std::unique_ptr<CpuPlan>> CpuPlan::prepare(const KernelTable& kernels,
+                                                          dispatch::GraphPtr graph,
                                                           const dispatch::LiveSet& live,
                                                           int threads) {
-  std::unique_ptr<CpuPlan> plan(new CpuPlan(std::move(graph), live));  // the constructor is private
+  std::unique_ptr<CpuPlan> plan(
+      new CpuPlan(kernels, std::move(graph), live));  // the constructor is private
   REMORA_RETURN_IF_ERROR(plan->add_steps());
   plan->plan_lifetimes(threads);
   return plan;
@@ -59,7 +60,7 @@ absl::Status CpuPlan::add_steps() {
       REMORA_RETURN_IF_ERROR(check_slice_fits(op.info->name, *slice, inputs[0].shape));
     }
     Step step;
-    step.kernel = find_kernel(op.info->code);
+    step.kernel = kernels_.find(op.info->code);
     step.in_f32 = computes_in_f32(*op.info, dispatch::op_dtype(*op.info, inputs, outputs));
     step.op = &op;
     step.attrs = op.attrs;
@@ -136,7 +137,7 @@ int64_t CpuPlan::scratch_bound(const Step& step, const std::vector<bool>& contig
   const auto inputs = input_specs(*graph_, *step.op);
   const auto outputs = output_specs(*graph_, *step.op);
   const dispatch::OpInfo& info = *step.op->info;
-  int64_t bytes = scratch_bytes(info, inputs, outputs, step.attrs, threads);
+  int64_t bytes = kernels_.scratch_bytes(info, inputs, outputs, step.attrs, threads);
   if (!packs_operands(info, dispatch::op_dtype(info, inputs, outputs))) return bytes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Position position = step.op->inputs[i];
@@ -213,7 +214,7 @@ absl::Status CpuPlan::run_kernel(Step& step, const std::shared_ptr<DeviceMemory>
     output_views_.push_back({value.data, spec.dtype, spec.shape.sizes(), output_strides_[output]});
   }
   const KernelCall call{input_views_, output_views_, step.attrs, threads, memory->pool};
-  return step.in_f32 ? run_in_f32(call, step.kernel) : step.kernel(call);
+  return step.in_f32 ? kernels_.run_in_f32(call, step.kernel) : step.kernel(call);
 }
 
 dispatch::RunResult CpuPlan::run(const std::shared_ptr<DeviceMemory>& memory, ThreadPool& threads,

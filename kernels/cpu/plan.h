@@ -7,7 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "dispatch/backend.h"
-#include "kernels/cpu/kernel.h"
+#include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/storage.h"
 
 namespace remora::cpu {
@@ -15,10 +15,11 @@ namespace remora::cpu {
 class CpuPlan : public dispatch::Plan {
  public:
   /// Use `prepare`: it adds the steps.
-  CpuPlan(dispatch::GraphPtr graph, const dispatch::LiveSet& live)
-      : graph_(std::move(graph)), live_(live) {}
+  CpuPlan(const KernelTable& kernels, dispatch::GraphPtr graph, const dispatch::LiveSet& live)
+      : kernels_(kernels), graph_(std::move(graph)), live_(live) {}
   /// `threads` is the pool's: scratch memory depends on it.
-  static absl::StatusOr<std::unique_ptr<CpuPlan>> prepare(dispatch::GraphPtr graph,
+  static absl::StatusOr<std::unique_ptr<CpuPlan>> prepare(const KernelTable& kernels,
+                                                          dispatch::GraphPtr graph,
                                                           const dispatch::LiveSet& live,
                                                           int threads);
 
@@ -55,6 +56,7 @@ class CpuPlan : public dispatch::Plan {
   TensorView view_of(dispatch::Position position);
   std::vector<dispatch::Buffer> take_outputs();
 
+  const KernelTable& kernels_;
   const dispatch::GraphPtr graph_;
   const dispatch::LiveSet live_;
   std::vector<Step> steps_;

@@ -7,31 +7,8 @@
 #include "kernels/cpu/limits.h"
 
 namespace remora::cpu {
-namespace {
-
-absl::Status check_instructions() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const std::pair<const char*, bool> needed[] = {
-      {"AVX2", __builtin_cpu_supports("avx2") != 0},
-      {"FMA", __builtin_cpu_supports("fma") != 0},
-      {"BMI", __builtin_cpu_supports("bmi") != 0},
-      {"BMI2", __builtin_cpu_supports("bmi2") != 0},
-  };
-  for (const auto& [name, present] : needed) {
-    if (present) continue;
-    return absl::FailedPreconditionError(
-        str_cat("cpu: this processor (", processor_name(), ") has no ", name,
-                "; the cpu backend needs AVX2, FMA, BMI and BMI2 (x86-64-v3)"));
-  }
-#endif
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<dispatch::Backend>> open_cpu(int index, CpuOptions options) {
-  REMORA_RETURN_IF_ERROR(check_instructions());
+  REMORA_ASSIGN_OR_RETURN(const SimdLevel simd, choose_simd(options.simd));
   if (index < 0) return absl::InvalidArgumentError(str_cat("cpu: index ", index, " is negative"));
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return absl::InvalidArgumentError(str_cat("cpu:", index, ": ", options.threads,
@@ -46,7 +23,7 @@ absl::StatusOr<std::unique_ptr<dispatch::Backend>> open_cpu(int index, CpuOption
   if (options.memory_limit_bytes == 0) {
     options.memory_limit_bytes = usable_memory_bytes() / 100 * kDefaultMemoryPercent;
   }
-  return std::make_unique<CpuBackend>(index, options.threads, options.memory_limit_bytes);
+  return std::make_unique<CpuBackend>(index, simd, options.threads, options.memory_limit_bytes);
 }
 
 dispatch::BackendFactory backend_factory() {
@@ -61,7 +38,7 @@ dispatch::BackendFactory backend_factory() {
     return open_cpu(0);
   };
   factory.count = []() -> absl::StatusOr<int> {
-    REMORA_RETURN_IF_ERROR(check_instructions());
+    REMORA_RETURN_IF_ERROR(choose_simd("").status());
     return 1;
   };
   return factory;

@@ -1,8 +1,8 @@
-// Opening CPU devices. This file and its source are compiled for any machine, so that one without
-// the instructions the kernels need gets an error instead of an illegal instruction.
+// Opening CPU devices.
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "dispatch/registry.h"
@@ -14,6 +14,9 @@ struct CpuOptions {
   int threads = 0;
   /// Most bytes the device may hold; 0: 80 % of the machine's memory or of this process's cgroup.
   int64_t memory_limit_bytes = 0;
+  /// The SIMD level of the kernels, "avx2" or "avx512" on x86-64; empty: what the environment
+  /// variable REMORA_SIMD says, else the best that this processor has.
+  std::string_view simd = {};
 };
 
 /// A CPU device with a thread pool and a memory pool of its own. FAILED_PRECONDITION if this

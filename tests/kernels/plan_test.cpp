@@ -1,7 +1,7 @@
 #include "dispatch/graph.h"
 
 #include "kernels/cpu/host_memory.h"
-#include "kernels/cpu/kernel.h"
+#include "kernels/cpu/kernel_table.h"
 #include "kernels/register_backends.h"
 #include "tests/kernels/cpu_device.h"
 
@@ -191,7 +191,7 @@ TEST(Plan, TheBackendSupportsWhatTheCatalogueAllows) {
 TEST(Kernels, EveryCatalogueRowHasOne) {
   CpuDevice device;
   for (const dispatch::OpInfo& info : dispatch::catalogue()) {
-    EXPECT_NE(find_kernel(info.code), nullptr) << info.name;
+    EXPECT_NE(choose_simd("")->kernels().find(info.code), nullptr) << info.name;
     const bool any = device.backend().supports(info.code, DType::kF32) ||
                      device.backend().supports(info.code, DType::kBool);
     EXPECT_TRUE(any) << info.name;
