@@ -109,9 +109,17 @@ Tensor tanh(const Tensor& x);        ///< float function
 Tensor asinh(const Tensor& x);       ///< float function
 Tensor acosh(const Tensor& x);       ///< float function; NaN below 1
 Tensor atanh(const Tensor& x);       ///< float function
+Tensor asin(const Tensor& x);        ///< float function; NaN outside [-1, 1]
+Tensor acos(const Tensor& x);        ///< float function; NaN outside [-1, 1]
+Tensor atan(const Tensor& x);        ///< float function
 Tensor erf(const Tensor& x);         ///< float function
-Tensor erfc(const Tensor& x);        ///< float function, 1 - erf(x)
-Tensor sigmoid(const Tensor& x);     ///< float function
+Tensor erfc(const Tensor& x);        ///< float function, 1 - erf(x), exact where erf is near 1
+Tensor erfinv(const Tensor& x);      ///< float function; NaN outside [-1, 1]
+Tensor lgamma(const Tensor& x);      ///< float function, log |gamma(x)|
+Tensor digamma(const Tensor& x);     ///< float function, the derivative of lgamma
+/// The `order`-th derivative of digamma, up to the 100th. Float function.
+Tensor polygamma(int64_t order, const Tensor& x);
+Tensor sigmoid(const Tensor& x);  ///< float function
 /// log(x / (1 - x)), x clipped to [eps, 1 - eps] if `eps` is given. Float function.
 Tensor logit(const Tensor& x, std::optional<double> eps = std::nullopt);
 /// Rounding; integers are returned as they are, booleans are refused. Gradient 0.
@@ -133,8 +141,9 @@ Tensor isinf(const Tensor& x);                     ///< bool
 Tensor isfinite(const Tensor& x);                  ///< bool
 Tensor isposinf(const Tensor& x);                  ///< bool
 Tensor isneginf(const Tensor& x);                  ///< bool
-Tensor signbit(const Tensor& x);                   ///< bool; true for -0.0; NaN gives false
+Tensor signbit(const Tensor& x);                   ///< bool; true for -0.0; NaN by its sign bit
 Tensor logical_not(const Tensor& x);               ///< bool; numbers are true when not 0
+Tensor bitwise_not(const Tensor& x);               ///< integers; of booleans logical_not
 Tensor astype(const Tensor& x,
               DType dtype);  ///< float to integer truncates, saturates, NaN gives 0
 
@@ -163,7 +172,9 @@ Tensor minimum(const Operand& x, const Operand& y);
 /// NaN is ignored unless both are NaN.
 Tensor fmax(const Operand& x, const Operand& y);
 Tensor fmin(const Operand& x, const Operand& y);
-Tensor hypot(const Operand& x, const Operand& y);      ///< float function
+Tensor hypot(const Operand& x, const Operand& y);  ///< float function; gradient at 0: 0
+/// The angle of the point (x, y), in [-pi, pi]. Float function; gradient at the origin: 0.
+Tensor atan2(const Operand& y, const Operand& x);
 Tensor logaddexp(const Operand& x, const Operand& y);  ///< log(exp(x) + exp(y)); float function
 Tensor logaddexp2(const Operand& x, const Operand& y);
 Tensor xlogy(const Operand& x, const Operand& y);  ///< x log(y), 0 where x is 0; float function
@@ -179,12 +190,23 @@ Tensor greater_equal(const Operand& x, const Operand& y);   ///< bool
 Tensor logical_and(const Operand& x, const Operand& y);     ///< bool; numbers are true when not 0
 Tensor logical_or(const Operand& x, const Operand& y);      ///< bool
 Tensor logical_xor(const Operand& x, const Operand& y);     ///< bool
+/// Bits of integers; of booleans the logical operation.
+Tensor bitwise_and(const Operand& x, const Operand& y);
+Tensor bitwise_or(const Operand& x, const Operand& y);
+Tensor bitwise_xor(const Operand& x, const Operand& y);
+/// Integers; every bit is lost unless 0 <= y < 64. The right shift fills in the sign.
+Tensor bitwise_left_shift(const Operand& x, const Operand& y);
+Tensor bitwise_right_shift(const Operand& x, const Operand& y);
+Tensor gcd(const Operand& x, const Operand& y);  ///< integers; never negative
+Tensor lcm(const Operand& x, const Operand& y);  ///< integers; never negative; wraps
 /// |x - y| <= atol + rtol |y|, elementwise: bool.
 Tensor isclose(const Tensor& x, const Tensor& y, double rtol = 1e-5, double atol = 1e-8,
                bool equal_nan = false);
 /// True if every element is close: a rank-0 bool.
 Tensor allclose(const Tensor& x, const Tensor& y, double rtol = 1e-5, double atol = 1e-8,
                 bool equal_nan = false);
+/// True if shapes and all elements are equal: a rank-0 bool.
+Tensor array_equal(const Tensor& x, const Tensor& y);
 /// x where the bool `condition` holds, else y. No NaN leaks into the gradient from the branch not
 /// taken.
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y);
@@ -386,7 +408,7 @@ Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, Scalar beta = 1
 Tensor addmv(const Tensor& x, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 Tensor trace(const Tensor& x);
-Tensor matrix_power(const Tensor& x, int64_t power);  ///< power >= 0
+Tensor matrix_power(const Tensor& x, int64_t power);  ///< of the inverse if power < 0
 Tensor multi_dot(const Tensors& matrices);
 /// x / max(norm(x, order, axis), eps).
 Tensor normalize(const Tensor& x, double order = 2.0, int64_t axis = 1, double eps = 1e-12);
@@ -398,9 +420,13 @@ Tensor pairwise_distance(const Tensor& x, const Tensor& y, double order = 2.0, d
 
 #include "client/ops_arrange.h"
 #include "client/ops_ctc.h"
+#include "client/ops_factor.h"
+#include "client/ops_grid.h"
 #include "client/ops_margin_losses.h"
 #include "client/ops_nn.h"
+#include "client/ops_order.h"
 #include "client/ops_pooling.h"
 #include "client/ops_products.h"
+#include "client/ops_scatter.h"
 #include "client/ops_search.h"
 #include "client/ops_volumes.h"

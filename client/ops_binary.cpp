@@ -154,6 +154,45 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
                {condition, materialize(x, like, dtype), materialize(y, like, dtype)});
 }
 
+namespace {
+
+/// A row over bits: of integers, or of booleans through their own row.
+Tensor bitwise(std::string_view function, OpCode code, OpCode of_booleans, const Operand& x,
+               const Operand& y) {
+  const DType dtype = common_dtype(function, x, y);
+  if (is_float(dtype)) {
+    refuse(function, str_cat("takes integers and booleans, not ", dtype_name(dtype)));
+  }
+  return binary(function, dtype == DType::kBool ? of_booleans : code, x, y, Domain::kAny);
+}
+
+/// A row of integers; booleans act as i64.
+Tensor integral(std::string_view function, OpCode code, const Operand& x, const Operand& y) {
+  const DType dtype = common_dtype(function, x, y);
+  if (is_float(dtype)) refuse(function, str_cat("takes integers, not ", dtype_name(dtype)));
+  return binary(function, code, x, y, Domain::kArithmetic);
+}
+
+}  // namespace
+
+Tensor bitwise_and(const Operand& x, const Operand& y) {
+  return bitwise("bitwise_and", OpCode::bitwise_and, OpCode::logical_and, x, y);
+}
+Tensor bitwise_or(const Operand& x, const Operand& y) {
+  return bitwise("bitwise_or", OpCode::bitwise_or, OpCode::logical_or, x, y);
+}
+Tensor bitwise_xor(const Operand& x, const Operand& y) {
+  return bitwise("bitwise_xor", OpCode::bitwise_xor, OpCode::not_equal, x, y);
+}
+Tensor bitwise_left_shift(const Operand& x, const Operand& y) {
+  return integral("bitwise_left_shift", OpCode::bitwise_left_shift, x, y);
+}
+Tensor bitwise_right_shift(const Operand& x, const Operand& y) {
+  return integral("bitwise_right_shift", OpCode::bitwise_right_shift, x, y);
+}
+Tensor gcd(const Operand& x, const Operand& y) { return integral("gcd", OpCode::gcd, x, y); }
+Tensor lcm(const Operand& x, const Operand& y) { return integral("lcm", OpCode::lcm, x, y); }
+
 // -- composed
 
 Tensor clip(const Tensor& x, std::optional<Operand> low, std::optional<Operand> high) {
@@ -185,36 +224,25 @@ Tensor fmod(const Operand& x, const Operand& y) {
 }
 
 Tensor fmax(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("fmax", x, y, Domain::kAny);
-  if (!is_float(a.dtype())) return maximum(a, b);
-  return where(isnan(b), a, where(isnan(a), b, maximum(a, b)));
+  const bool floating = is_float(common_dtype("fmax", x, y));
+  return floating ? binary("fmax", OpCode::fmax, x, y, Domain::kAny) : maximum(x, y);
 }
 
 Tensor fmin(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("fmin", x, y, Domain::kAny);
-  if (!is_float(a.dtype())) return minimum(a, b);
-  return where(isnan(b), a, where(isnan(a), b, minimum(a, b)));
+  const bool floating = is_float(common_dtype("fmin", x, y));
+  return floating ? binary("fmin", OpCode::fmin, x, y, Domain::kAny) : minimum(x, y);
 }
 
 Tensor hypot(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("hypot", x, y, Domain::kFloat);
-  const Tensor scale = maximum(abs(a), abs(b)).detach();
-  const Tensor regular = logical_and(scale > 0.0, isfinite(scale));
-  const Tensor divisor = where(regular, scale, 1.0);
-  const Tensor squares = square(a / divisor) + square(b / divisor);
-  const Tensor zero = equal(squares, 0.0);  // the root has no slope there
-  return where(zero, 0.0, sqrt(where(zero, 1.0, squares))) * divisor;
+  return binary("hypot", OpCode::hypot, x, y, Domain::kFloat);
+}
+
+Tensor atan2(const Operand& y, const Operand& x) {
+  return binary("atan2", OpCode::atan2, y, x, Domain::kFloat);
 }
 
 Tensor logaddexp(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("logaddexp", x, y, Domain::kFloat);
-  const Tensor larger = maximum(a, b).detach();
-  const Tensor shift = where(isfinite(larger), larger, 0.0);
-  return log(exp(a - shift) + exp(b - shift)) + shift;
+  return binary("logaddexp", OpCode::logaddexp, x, y, Domain::kFloat);
 }
 
 Tensor logaddexp2(const Operand& x, const Operand& y) {
@@ -224,10 +252,7 @@ Tensor logaddexp2(const Operand& x, const Operand& y) {
 }
 
 Tensor xlogy(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("xlogy", x, y, Domain::kFloat);
-  const Tensor zero = logical_and(equal(a, 0.0), logical_not(isnan(b)));
-  return where(zero, 0.0, a * log(where(zero, 1.0, b)));
+  return binary("xlogy", OpCode::xlogy, x, y, Domain::kFloat);
 }
 
 Tensor heaviside(const Operand& x, const Operand& values) {
@@ -239,9 +264,7 @@ Tensor heaviside(const Operand& x, const Operand& values) {
 }
 
 Tensor copysign(const Operand& x, const Operand& y) {
-  const CallScope scope;
-  const auto [a, b] = promote_pair("copysign", x, y, Domain::kFloat);
-  return where(not_equal(signbit(a), signbit(b)), -a, a);
+  return binary("copysign", OpCode::copysign, x, y, Domain::kFloat);
 }
 
 Tensor ldexp(const Operand& x, const Operand& y) {
@@ -268,6 +291,12 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
 Tensor allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
   const CallScope scope;
   return all(isclose(x, y, rtol, atol, equal_nan));
+}
+
+Tensor array_equal(const Tensor& x, const Tensor& y) {
+  const CallScope scope;
+  if (x.shape() != y.shape()) return constant(x, false, DType::kBool);
+  return all(equal(x, y));
 }
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Operand& weight) {

@@ -36,6 +36,26 @@ Tensor cos(const Tensor& x) { return unary(OpCode::cos, x, Domain::kFloat); }
 Tensor tanh(const Tensor& x) { return unary(OpCode::tanh, x, Domain::kFloat); }
 Tensor erf(const Tensor& x) { return unary(OpCode::erf, x, Domain::kFloat); }
 Tensor sigmoid(const Tensor& x) { return unary(OpCode::sigmoid, x, Domain::kFloat); }
+Tensor exp2(const Tensor& x) { return unary(OpCode::exp2, x, Domain::kFloat); }
+Tensor log2(const Tensor& x) { return unary(OpCode::log2, x, Domain::kFloat); }
+Tensor log10(const Tensor& x) { return unary(OpCode::log10, x, Domain::kFloat); }
+Tensor tan(const Tensor& x) { return unary(OpCode::tan, x, Domain::kFloat); }
+Tensor asin(const Tensor& x) { return unary(OpCode::asin, x, Domain::kFloat); }
+Tensor acos(const Tensor& x) { return unary(OpCode::acos, x, Domain::kFloat); }
+Tensor atan(const Tensor& x) { return unary(OpCode::atan, x, Domain::kFloat); }
+Tensor sinh(const Tensor& x) { return unary(OpCode::sinh, x, Domain::kFloat); }
+Tensor cosh(const Tensor& x) { return unary(OpCode::cosh, x, Domain::kFloat); }
+Tensor asinh(const Tensor& x) { return unary(OpCode::asinh, x, Domain::kFloat); }
+Tensor acosh(const Tensor& x) { return unary(OpCode::acosh, x, Domain::kFloat); }
+Tensor atanh(const Tensor& x) { return unary(OpCode::atanh, x, Domain::kFloat); }
+Tensor erfc(const Tensor& x) { return unary(OpCode::erfc, x, Domain::kFloat); }
+Tensor erfinv(const Tensor& x) { return unary(OpCode::erfinv, x, Domain::kFloat); }
+Tensor lgamma(const Tensor& x) { return unary(OpCode::lgamma, x, Domain::kFloat); }
+Tensor digamma(const Tensor& x) { return unary(OpCode::digamma, x, Domain::kFloat); }
+Tensor polygamma(int64_t order, const Tensor& x) {
+  const CallScope scope;
+  return apply(OpCode::polygamma, {promote_one(x, Domain::kFloat)}, dispatch::OrderAttrs{order});
+}
 Tensor abs(const Tensor& x) { return unary(OpCode::abs, x, Domain::kArithmetic); }
 Tensor neg(const Tensor& x) { return unary(OpCode::neg, x, Domain::kArithmetic); }
 Tensor square(const Tensor& x) { return unary(OpCode::square, x, Domain::kArithmetic); }
@@ -55,70 +75,14 @@ Tensor logical_not(const Tensor& x) {
   return x.dtype() == DType::kBool ? apply(OpCode::logical_not, {x}) : equal(x, 0);
 }
 
-// -- composed
-
-Tensor exp2(const Tensor& x) { return pow(2.0, promote_one(x, Domain::kFloat)); }
-Tensor log2(const Tensor& x) {
-  const CallScope scope;
-  return log(x) * std::numbers::log2e;
-}
-Tensor log10(const Tensor& x) {
-  const CallScope scope;
-  return log(x) * std::numbers::log10e;
-}
-Tensor tan(const Tensor& x) {
-  const CallScope scope;
-  return sin(x) / cos(x);
-}
-
-namespace {
-
-/// |x| and the sign, -1 or 1, such that the product differentiates to 1 at 0.
-std::pair<Tensor, Tensor> magnitude_and_sign(const Tensor& x) {
-  const Tensor negative = x < 0.0;
-  return {where(negative, -x, x), where(negative, -1.0, full_like(x.inner(), 1.0))};
-}
-
-}  // namespace
-
-Tensor sinh(const Tensor& x) {
-  const CallScope scope;
-  const auto [magnitude, sign] = magnitude_and_sign(promote_one(x, Domain::kFloat));
-  const Tensor e = expm1(magnitude);  // exact near 0, where exp(x) - exp(-x) cancels
-  return sign * (0.5 * e * (1.0 + 1.0 / (e + 1.0)));
-}
-Tensor cosh(const Tensor& x) {
-  const CallScope scope;
-  const Tensor e = exp(abs(promote_one(x, Domain::kFloat)));
-  return 0.5 * e + 0.5 / e;
-}
-Tensor asinh(const Tensor& x) {
-  const CallScope scope;
-  const auto [magnitude, sign] = magnitude_and_sign(promote_one(x, Domain::kFloat));
-  const Tensor large = magnitude > 1e8;  // where the square may overflow and asinh is log(2 x)
-  const Tensor a = where(large, 1.0, magnitude);
-  const Tensor s = square(a);
-  // log(a + sqrt(a^2 + 1)), written to be exact near 0
-  const Tensor moderate = log1p(a + s / (1.0 + sqrt(s + 1.0)));
-  return sign * where(large, log(where(large, magnitude, 1.0)) + std::numbers::ln2, moderate);
-}
-Tensor acosh(const Tensor& x) {
-  const CallScope scope;
-  const Tensor t = promote_one(x, Domain::kFloat) - 1.0;
-  return log1p(t + sqrt(t) * sqrt(t + 2.0));
-}
-Tensor atanh(const Tensor& x) {
-  const CallScope scope;
-  const Tensor f = promote_one(x, Domain::kFloat);
-  return 0.5 * (log1p(f) - log1p(-f));
-}
-Tensor erfc(const Tensor& x) {
-  const CallScope scope;
-  if (is_half(x.dtype())) {
-    return through_f32(x, [&](const Tensor& f) { return erfc(f); });
+Tensor bitwise_not(const Tensor& x) {
+  if (is_float(x.dtype())) {
+    refuse("bitwise_not", str_cat("takes integers and booleans, not ", dtype_name(x.dtype())));
   }
-  return 1.0 - erf(x);
+  return x.dtype() == DType::kBool ? logical_not(x) : apply(OpCode::bitwise_not, {x});
 }
+
+// -- composed
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
   const CallScope scope;
@@ -160,24 +124,13 @@ Tensor floor(const Tensor& x) {
   return is_rounded_already("floor", x) ? x : apply(OpCode::floor, {x});
 }
 Tensor ceil(const Tensor& x) {
-  if (is_rounded_already("ceil", x)) return x;
-  const CallScope scope;
-  return neg(apply(OpCode::floor, {neg(x)}));
+  return is_rounded_already("ceil", x) ? x : apply(OpCode::ceil, {x});
 }
 Tensor trunc(const Tensor& x) {
-  if (is_rounded_already("trunc", x)) return x;
-  const CallScope scope;
-  return where(x < 0.0, ceil(x), floor(x));
+  return is_rounded_already("trunc", x) ? x : apply(OpCode::trunc, {x});
 }
 Tensor round(const Tensor& x) {
-  if (is_rounded_already("round", x)) return x;
-  const CallScope scope;
-  const Tensor below = floor(x);
-  const Tensor rest = x - below;
-  const Tensor odd = below - 2.0 * floor(below * 0.5);  // 1 where `below` is odd
-  const Tensor up = logical_or(rest > 0.5, logical_and(equal(rest, 0.5), equal(odd, 1.0)));
-  const Tensor rounded = where(up, below + 1.0, below);
-  return where(equal(rounded, 0.0), x.detach() * 0.0, rounded);  // a zero keeps the sign of x
+  return is_rounded_already("round", x) ? x : apply(OpCode::round, {x});
 }
 Tensor round(const Tensor& x, int64_t decimals) {
   if (decimals == 0 || is_rounded_already("round", x)) return round(x);
@@ -219,8 +172,7 @@ Tensor signbit(const Tensor& x) {
   const CallScope scope;
   if (x.dtype() == DType::kBool) return full_like(x, false);
   if (!is_float(x.dtype())) return x < 0;
-  // 1 / -0 is minus infinity
-  return logical_or(x < 0.0, logical_and(equal(x, 0.0), reciprocal(x) < 0.0));
+  return copysign(1.0, x.detach()) < 0.0;
 }
 
 Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf,

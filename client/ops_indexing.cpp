@@ -1,5 +1,6 @@
 // Gather, scatter and what composes them.
 #include "client/apply.h"
+#include "client/index_operand.h"
 #include "client/ops.h"
 #include "client/promotion.h"
 #include "dispatch/str_cat.h"
@@ -10,14 +11,11 @@ namespace remora {
 using dispatch::CallScope;
 using dispatch::OpCode;
 
-namespace {
-
 void require_index(std::string_view function, const Tensor& index) {
   if (index.dtype() == DType::kI64) return;
   refuse(function, str_cat("the index is ", dtype_name(index.dtype()), "; it must be i64"));
 }
 
-/// The first elements of `x` along each axis, as many as `shape` has.
 Tensor corner(const Tensor& x, const Shape& shape) {
   Tensor result = x;
   for (int64_t axis = 0; axis < shape.rank(); ++axis) {
@@ -26,7 +24,6 @@ Tensor corner(const Tensor& x, const Shape& shape) {
   return result;
 }
 
-/// A rank-1 (or rank-0) index repeated along the other axes of `shape`.
 Tensor index_like(std::string_view function, const Tensor& index, const Shape& shape,
                   int64_t axis) {
   require_index(function, index);
@@ -39,8 +36,6 @@ Tensor index_like(std::string_view function, const Tensor& index, const Shape& s
   repeated[axis] = index.numel();
   return broadcast_to(reshape(index, column), repeated);
 }
-
-}  // namespace
 
 Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
   const CallScope scope;

@@ -231,7 +231,11 @@ Tensor matrix_power(const Tensor& x, int64_t power) {
   if (x.rank() < 2 || x.size(-1) != x.size(-2)) {
     refuse("matrix_power", str_cat("takes square matrices, not ", x.shape().str()));
   }
-  if (power < 0) refuse("matrix_power", str_cat("the power ", power, " is negative"));
+  if (power < 0) {
+    constexpr int64_t kLowest = -(int64_t{1} << 62);
+    if (power < kLowest) refuse("matrix_power", str_cat("the power ", power, " is too low"));
+    return matrix_power(inv(x), -power);
+  }
   if (power == 0) {
     const Tensor identity = eye(x.size(-1), std::nullopt, x.device().without_autodiff(), x.dtype());
     return broadcast_to(identity, x.shape());

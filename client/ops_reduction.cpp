@@ -98,30 +98,24 @@ std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Axes& axes, double cor
   return {sqrt(variance), center};
 }
 
-// -- extremes. A minimum is the maximum of the order reversed: negation for floats, complement for
-// integers (where -x would wrap), negation of truth for booleans.
+// -- extremes
 
 namespace {
-
-Tensor reversed(const Tensor& x) {
-  if (x.dtype() == DType::kBool) return logical_not(x);
-  return is_float(x.dtype()) ? neg(x) : neg(x) - 1;
-}
 
 Dims one_axis_of_flat(const Tensor& x, std::optional<int64_t> axis, std::string_view function) {
   return {axis ? normalize_axis(function, *axis, x.rank()) : 0};
 }
 
-Tensor argmax_of(std::string_view function, const Tensor& x, std::optional<int64_t> axis,
-                 bool keepdims) {
+Tensor arg_reduce(OpCode code, std::string_view function, const Tensor& x,
+                  std::optional<int64_t> axis, bool keepdims) {
   if (axis && x.rank() == 0) {
     normalize_axis(function, *axis, 1);
-    return argmax_of(function, x, std::nullopt, keepdims);
+    return arg_reduce(code, function, x, std::nullopt, keepdims);
   }
   const int64_t along = one_axis_of_flat(x, axis, function)[0];
   const Tensor source = axis ? x : ravel(x);
   const bool keep = axis.has_value() && keepdims;
-  const Tensor index = apply(OpCode::argmax, {source}, dispatch::ArgReduceAttrs{along, keep});
+  const Tensor index = apply(code, {source}, dispatch::ArgReduceAttrs{along, keep});
   if (axis || !keepdims) return index;
   return reshape(index, Shape(Dims(static_cast<size_t>(x.rank()), 1)));
 }
@@ -142,8 +136,7 @@ Tensor amax(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor amin(const Tensor& x, const Axes& axes, bool keepdims) {
-  const CallScope scope;
-  return reversed(amax(reversed(x), normalize_axes("amin", axes, x.rank()), keepdims));
+  return reduce(OpCode::amin, x, normalize_axes("amin", axes, x.rank()), keepdims);
 }
 
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, const Axes& axes, bool keepdims) {
@@ -156,33 +149,44 @@ Tensor min(const Tensor& x) { return amin(x); }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const CallScope scope;
-  return argmax_of("argmax", x, axis, keepdims);
+  return arg_reduce(OpCode::argmax, "argmax", x, axis, keepdims);
 }
 
 Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const CallScope scope;
-  return argmax_of("argmin", reversed(x.detach()), axis, keepdims);
+  return arg_reduce(OpCode::argmin, "argmin", x, axis, keepdims);
 }
 
 std::pair<Tensor, Tensor> max(const Tensor& x, int64_t axis, bool keepdims) {
   const CallScope scope;
-  return select_along(x, argmax_of("max", x, axis, keepdims), axis, keepdims);
+  return select_along(x, arg_reduce(OpCode::argmax, "max", x, axis, keepdims), axis, keepdims);
 }
 
 std::pair<Tensor, Tensor> min(const Tensor& x, int64_t axis, bool keepdims) {
   const CallScope scope;
-  return select_along(x, argmax_of("min", reversed(x.detach()), axis, keepdims), axis, keepdims);
+  return select_along(x, arg_reduce(OpCode::argmin, "min", x, axis, keepdims), axis, keepdims);
 }
 
-Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
+namespace {
+
+/// The largest (any) or smallest (all) truth value; `of_nothing` where there is none.
+Tensor reduce_truth(std::string_view function, OpCode code, const Tensor& x, const Axes& axes,
+                    bool keepdims, bool of_nothing) {
   const CallScope scope;
   const Tensor truth = x.dtype() == DType::kBool ? x : not_equal(x, 0);
-  return sum(truth, axes, keepdims) > 0;
+  const Dims reduced = normalize_axes(function, axes, x.rank());
+  if (reduced_count(x, reduced) > 0) return reduce(code, truth, reduced, keepdims);
+  return full_like(sum(truth, reduced, keepdims), of_nothing, DType::kBool);
+}
+
+}  // namespace
+
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce_truth("any", OpCode::amax, x, axes, keepdims, false);
 }
 
 Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
-  const CallScope scope;
-  return logical_not(any(logical_not(x), axes, keepdims));
+  return reduce_truth("all", OpCode::amin, x, axes, keepdims, true);
 }
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes) {

@@ -1,7 +1,4 @@
-// Products and running sums, as trees and scans of slices: log2(n) steps, each one op over the
-// whole tensor.
-#include <functional>
-
+// Products, running sums and differences.
 #include "client/apply.h"
 #include "client/axes.h"
 #include "client/ops.h"
@@ -21,41 +18,15 @@ DType accumulator(const Tensor& x) {
                                                                  : DType::kI64;
 }
 
-/// The product along one axis, which becomes 1: halves are multiplied until one element is left.
-Tensor product_along(Tensor x, int64_t axis) {
-  if (x.size(axis) == 0) {
-    Shape shape = x.shape();
-    shape[axis] = 1;
-    return full(shape, 1, x.device(), x.dtype());
-  }
-  while (x.size(axis) > 1) {
-    const int64_t size = x.size(axis);
-    const int64_t half = size / 2;
-    const Tensor halves = narrow(x, axis, 0, half) * narrow(x, axis, half, half);
-    x = size % 2 == 0 ? halves : concat({halves, narrow(x, axis, size - 1, 1)}, axis);
-  }
-  return x;
-}
-
-/// Hillis and Steele's inclusive scan: after step k each element covers the 2^k before it.
-Tensor scan(std::string_view function, const Tensor& input, int64_t axis,
-            const std::function<Tensor(const Tensor&, const Tensor&)>& combine) {
-  if (is_half(input.dtype())) {
-    return through_f32(input, [&](const Tensor& f) { return scan(function, f, axis, combine); });
-  }
-  Tensor x = astype(input, accumulator(input));
+/// A running row along an axis; a scalar is its own.
+Tensor scan(dispatch::OpCode code, std::string_view function, const Tensor& input, int64_t axis) {
+  const CallScope scope;
+  const Tensor x = astype(input, accumulator(input));
   if (x.rank() == 0) {
     normalize_axis(function, axis, 1);
     return x;
   }
-  const int64_t along = normalize_axis(function, axis, x.rank());
-  const int64_t size = x.size(along);
-  for (int64_t reach = 1; reach < size; reach *= 2) {
-    const Tensor later =
-        combine(narrow(x, along, 0, size - reach), narrow(x, along, reach, size - reach));
-    x = concat({narrow(x, along, 0, reach), later}, along);
-  }
-  return x;
+  return apply(code, {x}, dispatch::AxisAttrs{normalize_axis(function, axis, x.rank())});
 }
 
 }  // namespace
@@ -63,22 +34,16 @@ Tensor scan(std::string_view function, const Tensor& input, int64_t axis,
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const CallScope scope;
   const Dims reduced = normalize_axes("prod", axes, x.rank());
-  if (const DType type = dtype.value_or(x.dtype()); is_half(type)) {
-    return astype(prod(x, reduced, keepdims, DType::kF32), type);
-  }
-  Tensor result = astype(x, dtype.value_or(accumulator(x)));
-  for (const int64_t axis : reduced) result = product_along(result, axis);
-  return keepdims ? result : squeeze(result, reduced);
+  const Tensor factors = astype(x, dtype.value_or(accumulator(x)));
+  return apply(dispatch::OpCode::prod, {factors}, dispatch::ReduceAttrs{reduced, keepdims});
 }
 
 Tensor cumsum(const Tensor& x, int64_t axis) {
-  const CallScope scope;
-  return scan("cumsum", x, axis, [](const Tensor& a, const Tensor& b) { return a + b; });
+  return scan(dispatch::OpCode::cumsum, "cumsum", x, axis);
 }
 
 Tensor cumprod(const Tensor& x, int64_t axis) {
-  const CallScope scope;
-  return scan("cumprod", x, axis, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return scan(dispatch::OpCode::cumprod, "cumprod", x, axis);
 }
 
 Tensor diff(const Tensor& x, int64_t n, int64_t axis) {

@@ -1,7 +1,8 @@
-// Searches and scans that are log2(n) steps, each a few operations over the whole tensor.
+// Searches that are log2(n) steps, each a few operations over the whole tensor, and running
+// extremes.
 #include <algorithm>
 #include <bit>
-#include <functional>
+#include <span>
 
 #include "client/apply.h"
 #include "client/ops.h"
@@ -27,31 +28,17 @@ Tensor rejoined(const Tensor& x, const Tensor& combined, int64_t axis, int64_t r
   return concat({narrow(x, axis, 0, reach), combined}, axis);
 }
 
-/// Running extreme: `replaces(earlier, later)` says where the later element takes over.
-std::pair<Tensor, Tensor> running_extreme(
-    std::string_view function, const Tensor& x, int64_t axis,
-    const std::function<Tensor(const Tensor&, const Tensor&)>& replaces) {
+/// Running extreme and its index; a scalar is its own.
+std::pair<Tensor, Tensor> running_extreme(dispatch::OpCode code, std::string_view function,
+                                          const Tensor& x, int64_t axis) {
   const CallScope scope;
   if (x.rank() == 0) {
     normalize_axis(function, axis, 1);
     return {x, zeros_like(x.detach(), DType::kI64)};
   }
-  const int64_t along = normalize_axis(function, axis, x.rank());
-  Shape line(Dims(static_cast<size_t>(x.rank()), 1));
-  line[along] = x.size(along);
-  Tensor values = x.detach();
-  Tensor index = broadcast_to(reshape(arange(0, x.size(along), 1, x.device()), line), x.shape());
-  for (int64_t reach = 1; reach < x.size(along); reach *= 2) {
-    const Tensor before = early(values, along, reach);
-    const Tensor after = late(values, along, reach);
-    Tensor takes = replaces(before, after);
-    if (is_float(x.dtype()))
-      takes = logical_or(isnan(after), logical_and(takes, logical_not(isnan(before))));
-    const Tensor chosen = where(takes, late(index, along, reach), early(index, along, reach));
-    values = rejoined(values, where(takes, after, before), along, reach);
-    index = rejoined(index, chosen, along, reach);
-  }
-  return {gather(x, along, index), index};
+  const dispatch::AxisAttrs along{normalize_axis(function, axis, x.rank())};
+  const OpOutputs outputs = apply_all(code, std::span(&x, 1), along);
+  return {outputs[0], outputs[1]};
 }
 
 }  // namespace
@@ -92,15 +79,11 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool right) {
 }
 
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t axis) {
-  return running_extreme("cummax", x, axis, [](const Tensor& before, const Tensor& after) {
-    return greater_equal(after, before);
-  });
+  return running_extreme(dispatch::OpCode::cummax, "cummax", x, axis);
 }
 
 std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t axis) {
-  return running_extreme("cummin", x, axis, [](const Tensor& before, const Tensor& after) {
-    return less_equal(after, before);
-  });
+  return running_extreme(dispatch::OpCode::cummin, "cummin", x, axis);
 }
 
 Tensor logcumsumexp(const Tensor& x, int64_t axis) {

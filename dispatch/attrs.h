@@ -6,7 +6,6 @@
 // key). Of a param field only the structure (a scalar's kind, a list's length) is in the key.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,63 +14,10 @@
 #include <variant>
 #include <vector>
 
+#include "dispatch/attr_fields.h"
 #include "dispatch/shape.h"
 
-namespace remora {
-
-/// One number, integer or floating. Integers keep all 64 bits.
-class Scalar {
- public:
-  Scalar() = default;
-  Scalar(bool value)
-      : Scalar(static_cast<int64_t>(value)) {}                // NOLINT(google-explicit-constructor)
-  Scalar(int value) : Scalar(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
-  Scalar(int64_t value)                                       // NOLINT(google-explicit-constructor)
-      : bits_(static_cast<uint64_t>(value)) {}
-  Scalar(double value)  // NOLINT(google-explicit-constructor)
-      : is_float_(true), bits_(std::bit_cast<uint64_t>(value)) {}
-  static Scalar from_bits(bool is_float, uint64_t bits) {
-    Scalar scalar;
-    scalar.is_float_ = is_float;
-    scalar.bits_ = bits;
-    return scalar;
-  }
-
-  bool is_float() const { return is_float_; }
-  uint64_t bits() const { return bits_; }
-  double as_double() const {
-    return is_float_ ? std::bit_cast<double>(bits_) : static_cast<double>(as_integer_bits());
-  }
-  /// The integer; a floating value truncates and saturates, NaN gives 0.
-  int64_t as_int64() const;
-  bool operator==(const Scalar&) const = default;
-
- private:
-  int64_t as_integer_bits() const { return static_cast<int64_t>(bits_); }
-  bool is_float_ = false;
-  uint64_t bits_ = 0;
-};
-
-namespace dispatch {
-
-enum class FieldKind : uint8_t { kKey, kParam };
-
-/// One attribute field: its name, where it lives in `Struct`, and whether it is part of the key.
-template <typename Struct, typename T>
-struct Field {
-  std::string_view name;
-  T Struct::*member;
-  FieldKind kind;
-};
-
-template <typename Struct, typename T>
-constexpr Field<Struct, T> key(std::string_view name, T Struct::*member) {
-  return {name, member, FieldKind::kKey};
-}
-template <typename Struct, typename T>
-constexpr Field<Struct, T> param(std::string_view name, T Struct::*member) {
-  return {name, member, FieldKind::kParam};
-}
+namespace remora::dispatch {
 
 struct NoAttrs {
   static constexpr auto fields() { return std::tuple<>(); }
@@ -211,9 +157,65 @@ struct PoolAttrs {
   bool operator==(const PoolAttrs&) const = default;
 };
 
+/// The order of a derivative.
+struct OrderAttrs {
+  int64_t order = 0;
+  static constexpr auto fields() { return std::make_tuple(key("order", &OrderAttrs::order)); }
+  bool operator==(const OrderAttrs&) const = default;
+};
+
+/// Order along one axis.
+struct SortAttrs {
+  int64_t axis = 0;
+  bool descending = false;
+  static constexpr auto fields() {
+    return std::make_tuple(key("axis", &SortAttrs::axis),
+                           key("descending", &SortAttrs::descending));
+  }
+  bool operator==(const SortAttrs&) const = default;
+};
+
+/// How elements that meet are combined: 0 multiplied, 1 the smallest, 2 the largest.
+struct ScatterAttrs {
+  int64_t axis = 0;
+  int64_t reduction = 0;
+  static constexpr auto fields() {
+    return std::make_tuple(key("axis", &ScatterAttrs::axis),
+                           key("reduction", &ScatterAttrs::reduction));
+  }
+  bool operator==(const ScatterAttrs&) const = default;
+};
+
+/// Which triangle of a matrix is read, and whether its diagonal counts as ones.
+struct TriangleAttrs {
+  bool upper = false;
+  bool unit = false;
+  static constexpr auto fields() {
+    return std::make_tuple(key("upper", &TriangleAttrs::upper), key("unit", &TriangleAttrs::unit));
+  }
+  bool operator==(const TriangleAttrs&) const = default;
+};
+
+/// Whether a factorisation gives square orthogonal factors or only the columns that matter.
+struct FactorAttrs {
+  bool full = false;
+  static constexpr auto fields() { return std::make_tuple(key("full", &FactorAttrs::full)); }
+  bool operator==(const FactorAttrs&) const = default;
+};
+
+/// What counts as 0, relative to the largest.
+struct ToleranceAttrs {
+  Scalar relative;
+  static constexpr auto fields() {
+    return std::make_tuple(param("relative", &ToleranceAttrs::relative));
+  }
+  bool operator==(const ToleranceAttrs&) const = default;
+};
+
 using Attrs =
     std::variant<NoAttrs, FullAttrs, ArangeAttrs, RandomAttrs, DTypeAttrs, ReduceAttrs, AxisAttrs,
-                 ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs, ConvAttrs, PoolAttrs>;
+                 ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs, ConvAttrs, PoolAttrs,
+                 OrderAttrs, SortAttrs, ScatterAttrs, TriangleAttrs, FactorAttrs, ToleranceAttrs>;
 
 /// Calls `visit(field)` for each field of `attrs`' active struct, with the field's value, in order.
 template <typename AnyAttrs, typename Visitor>
@@ -235,5 +237,4 @@ void set_params(Attrs& attrs, std::span<const uint64_t> slots);
 /// "axes=[0, 1] keepdims=false".
 std::string attrs_str(const Attrs& attrs);
 
-}  // namespace dispatch
-}  // namespace remora
+}  // namespace remora::dispatch

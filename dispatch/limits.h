@@ -17,6 +17,11 @@ inline constexpr size_t kMaxOpOutputs = 8;
 /// Entries of one list attribute.
 inline constexpr size_t kMaxAttrList = 64;
 
+/// Rows and columns of a matrix that is factored or solved: LAPACK counts in 32 bits.
+inline constexpr int64_t kMaxMatrixSide = int64_t{1} << 14;
+/// Order of a derivative: its factorial fits a double.
+inline constexpr int64_t kMaxDerivativeOrder = 100;
+
 /// Ops of one window; a window that reaches it ends. Outputs stay below 2^16, so that a value's
 /// index fits its id.
 inline constexpr size_t kMaxWindowOps = 8192;

@@ -43,6 +43,7 @@ enum class OpKind : uint8_t {
   kShape,
   kIndexing,
   kContraction,
+  kLinearAlgebra,
   kPooling,
   kComposite,
 };

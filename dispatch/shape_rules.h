@@ -30,5 +30,16 @@ absl::StatusOr<Specs> conv2d(const ShapeContext& context);
 absl::StatusOr<Specs> conv2d_input_grad(const ShapeContext& context);
 absl::StatusOr<Specs> conv2d_weight_grad(const ShapeContext& context);
 absl::StatusOr<Specs> max_pool2d(const ShapeContext& context);
+absl::StatusOr<Specs> polygamma(const ShapeContext& context);
+absl::StatusOr<Specs> with_index(const ShapeContext& context);
+absl::StatusOr<Specs> scatter(const ShapeContext& context);
+absl::StatusOr<Specs> square_matrix(const ShapeContext& context);
+absl::StatusOr<Specs> solve_matrix(const ShapeContext& context);
+absl::StatusOr<Specs> lu_factor(const ShapeContext& context);
+absl::StatusOr<Specs> qr(const ShapeContext& context);
+absl::StatusOr<Specs> eigh(const ShapeContext& context);
+absl::StatusOr<Specs> svd(const ShapeContext& context);
+absl::StatusOr<Specs> pinv(const ShapeContext& context);
+absl::StatusOr<Specs> det(const ShapeContext& context);
 
 }  // namespace remora::dispatch::rules

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "client/autodiff/linalg_rules.h"
 #include "client/autodiff/node.h"
 #include "client/autodiff/rule_parts.h"
+#include "client/autodiff/scan_rules.h"
 #include "client/ops.h"
 
 namespace remora::autodiff {
@@ -21,17 +23,16 @@ Tensor RuleContext::input(size_t index) const {
   return Tensor(value, node_->context(), kept_.edges[index]);
 }
 
-Tensor RuleContext::output() const {
-  const dispatch::Value& value = kept_.saved_output;
+Tensor RuleContext::output(size_t index) const {
+  const dispatch::Value& value = kept_.saved_outputs[index];
   if (!value) return {};
-  if (!grad_enabled()) return Tensor(value);
-  const int index = gradient_rule(node_->code()).saved_output;
+  if (!grad_enabled() || !is_float(value->spec().dtype)) return Tensor(value);
   return Tensor(value, node_->context(), Edge{node_, static_cast<uint32_t>(index)});
 }
 
 const Spec& RuleContext::input_spec(size_t index) const { return node_->input_specs()[index]; }
 
-const dispatch::Attrs& RuleContext::attributes() const { return node_->attrs(); }
+const dispatch::Attrs& RuleContext::any_attrs() const { return node_->attrs(); }
 
 namespace {
 
@@ -44,7 +45,7 @@ template <OpCode code>
 struct Rule;
 
 constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const RuleContext&)) {
-  return {saves & ~kResult, (saves & kResult) != 0 ? 0 : -1, backward};
+  return {saves & ~kResult, (saves & kResult) != 0 ? 1u : 0u, backward};
 }
 
 #define UNARY_RULE(op, saves, expression)                                       \
@@ -79,6 +80,13 @@ constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const Rul
   template <>                                                            \
   struct Rule<OpCode::op> {                                              \
     static constexpr GradientRule kRule = make_rule(saves, &(function)); \
+  };
+
+/// A rule that needs the outputs whose bits are given, and no input.
+#define OUTPUTS_RULE(op, outputs, function)                                 \
+  template <>                                                               \
+  struct Rule<OpCode::op> {                                                 \
+    static constexpr GradientRule kRule = {kNothing, outputs, &(function)}; \
   };
 
 #define kNotDifferentiable(op)                \
@@ -116,6 +124,27 @@ UNARY_RULE(reciprocal, kResult, -(g * (r * r)))
 UNARY_RULE(square, kX, g * (2.0 * x))
 UNARY_RULE(log1p, kX, g / (1.0 + x))
 UNARY_RULE(expm1, kResult, g * (r + 1.0))
+UNARY_RULE(asin, kX, g * rsqrt((1.0 - x) * (1.0 + x)))
+UNARY_RULE(acos, kX, -(g * rsqrt((1.0 - x) * (1.0 + x))))
+UNARY_RULE(atan, kX, g / (1.0 + x * x))
+UNARY_RULE(sinh, kX, g * cosh(x))
+UNARY_RULE(cosh, kX, g * sinh(x))
+UNARY_RULE(asinh, kX, g * rsqrt(x * x + 1.0))
+UNARY_RULE(acosh, kX, g * rsqrt((x - 1.0) * (x + 1.0)))
+UNARY_RULE(atanh, kX, g / ((1.0 - x) * (1.0 + x)))
+UNARY_RULE(tan, kResult, g * (1.0 + r * r))
+UNARY_RULE(exp2, kResult, g * (r * std::numbers::ln2))
+UNARY_RULE(log2, kX, g / (x * std::numbers::ln2))
+UNARY_RULE(log10, kX, g / (x * std::numbers::ln10))
+UNARY_RULE(ceil, kNothing, zeros_like(g))
+UNARY_RULE(round, kNothing, zeros_like(g))
+UNARY_RULE(trunc, kNothing, zeros_like(g))
+UNARY_RULE(erfc, kX, g * (-2.0 * std::numbers::inv_sqrtpi) * exp(-(x * x)))
+UNARY_RULE(erfinv, kResult, g * (0.5 / std::numbers::inv_sqrtpi) * exp(r * r))
+UNARY_RULE(lgamma, kX, g * digamma(x))
+UNARY_RULE(digamma, kX, g * polygamma(1, x))
+RULE(polygamma, kX, polygamma_rule)
+kNotDifferentiable(bitwise_not)
 
 // -- elementwise, two inputs
 BINARY_RULE(add, kNothing, g, g)
@@ -136,6 +165,20 @@ kNotDifferentiable(logical_or)
 BINARY_RULE(fmod, kXY, g, -(g * trunc(x / y)))  // the quotient counts as constant at its steps
 BINARY_RULE(remainder, kXY, g, -(g * floor(x / y)))
 BINARY_RULE(floor_divide, kNothing, zeros_like(g), zeros_like(g))
+BINARY_RULE(atan2, kXY, atan2_share(g, y, x, y), -atan2_share(g, x, x, y))  // 0 at the origin
+BINARY_RULE(copysign, kXY, g * (sign(x) * copysign(1.0, y)), zeros_like(g))  // 0 at 0
+BINARY_RULE(hypot, kXY | kResult, hypot_share(g, x, r), hypot_share(g, y, r))  // 0 at the origin
+BINARY_RULE(fmax, kXY, fmax_share(g, x, y), fmax_share(g, y, x))  // half each at a tie
+BINARY_RULE(fmin, kXY, fmin_share(g, x, y), fmin_share(g, y, x))
+BINARY_RULE(logaddexp, kXY, exponential_share(g, x, y), exponential_share(g, y, x))
+BINARY_RULE(xlogy, kXY, xlogy_by_x(g, x, y), g * where(x == 0.0, 0.0, x / y))
+kNotDifferentiable(bitwise_and)
+kNotDifferentiable(bitwise_or)
+kNotDifferentiable(bitwise_xor)
+kNotDifferentiable(bitwise_left_shift)
+kNotDifferentiable(bitwise_right_shift)
+kNotDifferentiable(gcd)
+kNotDifferentiable(lcm)
 
 // -- elementwise, three inputs
 RULE(where, kX, where_rule)
@@ -147,6 +190,13 @@ RULE(astype, kNothing, astype_rule)
 RULE(sum, kNothing, sum_rule)
 RULE(amax, kX | kResult, amax_rule)  // shared evenly among equals
 kNotDifferentiable(argmax)
+RULE(prod, kX, prod_rule)  // exact where elements are 0
+RULE(amin, kX | kResult, amax_rule)  // likewise
+kNotDifferentiable(argmin)
+
+// -- scans and order along one axis
+RULE(cumsum, kNothing, cumsum_rule)
+RULE(cumprod, kX | kResult, cumprod_rule)  // exact where elements are 0
 
 // -- shape
 RULE(reshape, kNothing, reshape_rule)
@@ -159,6 +209,8 @@ RULE(concat, kNothing, concat_rule)
 // -- indexing
 RULE(gather, kY, gather_rule)
 RULE(scatter_add, kY, scatter_add_rule)
+RULE(scatter, kY, scatter_rule)  // the last of an index wins here too
+RULE(scatter_reduce, kX | kY | 4u | kResult, scatter_reduce_rule)  // extremes: shared evenly among equals
 
 // -- contraction
 RULE(matmul, kXY, matmul_rule)
@@ -169,13 +221,26 @@ RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
 // -- composites with a fast path
 RULE(softmax, kResult, softmax_rule)
 
-    // clang-format on
+// -- linear algebra
+RULE(cholesky, kResult, cholesky_rule)
+RULE(solve_triangular, kX | kResult, solve_triangular_rule)
+RULE(solve, kX | kResult, solve_rule)
+RULE(pinv, kX | kResult, pinv_rule)
+RULE(det, kX, det_rule)  // exact for singular matrices
 
-    // -- pooling: the gradient goes to the selected element
-    template <>
-    struct Rule<OpCode::max_pool2d> {
-  static constexpr GradientRule kRule = {kNothing, 1, &max_pool2d_rule};
-};
+// -- the gradient goes to the selected element, whose index is the second output
+OUTPUTS_RULE(max_pool2d, 2, max_pool2d_rule)
+OUTPUTS_RULE(cummax, 2, selected_rule)
+OUTPUTS_RULE(cummin, 2, selected_rule)
+OUTPUTS_RULE(sort, 2, selected_rule)
+
+// -- factorisations: what their factors are known to satisfy
+OUTPUTS_RULE(lu_factor, 3, lu_factor_rule)
+OUTPUTS_RULE(qr, 3, qr_rule)
+OUTPUTS_RULE(eigh, 3, eigh_rule)
+OUTPUTS_RULE(svd, 7, svd_rule)
+
+// clang-format on
 
 }  // namespace
 

@@ -27,21 +27,21 @@ class RuleContext {
       : node_(node), kept_(kept), cotangents_(cotangents), needs_(needs) {}
 
   const Tensor& cotangent(size_t output = 0) const { return cotangents_[output]; }
-  /// A saved input or the saved output, with its place on the tape; undefined where the rule saves
-  /// none.
+  /// A saved input or output, with its place on the tape; undefined where the rule does not save
+  /// it.
   Tensor input(size_t index) const;
-  Tensor output() const;
+  Tensor output(size_t index = 0) const;
   const Spec& input_spec(size_t index) const;
   size_t input_count() const { return needs_.size(); }
   /// True if the gradient of this input is wanted.
   bool needs(size_t index) const { return needs_[index]; }
+  const dispatch::Attrs& any_attrs() const;
   template <typename T>
   const T& attrs() const {
-    return std::get<T>(attributes());
+    return std::get<T>(any_attrs());
   }
 
  private:
-  const dispatch::Attrs& attributes() const;
   const std::shared_ptr<Node>& node_;
   const Kept& kept_;
   std::span<const Tensor> cotangents_;
@@ -49,13 +49,14 @@ class RuleContext {
 };
 
 struct GradientRule {
-  uint32_t saved_inputs = 0;  // bit i: the rule uses input i
-  int saved_output = -1;      // the output the rule uses, or -1
+  uint32_t saved_inputs = 0;   // bit i: the rule uses input i
+  uint32_t saved_outputs = 0;  // bit i: the rule uses output i
   Gradients (*backward)(const RuleContext&) = nullptr;
 
   /// False for rows declared kNotDifferentiable: their results are never tracked.
   bool differentiable() const { return backward != nullptr; }
   bool saves_input(size_t index) const { return index < 32 && (saved_inputs >> index & 1) != 0; }
+  bool saves_output(size_t index) const { return index < 32 && (saved_outputs >> index & 1) != 0; }
 };
 
 const GradientRule& gradient_rule(dispatch::OpCode code);

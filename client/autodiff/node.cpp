@@ -59,8 +59,10 @@ std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
     node->input_specs_.push_back(inputs[i].spec());
     kept->saved_inputs.push_back(rule.saves_input(i) ? inputs[i].value() : dispatch::Value());
   }
-  for (const dispatch::Value& output : outputs) node->output_specs_.push_back(output->spec());
-  if (rule.saved_output >= 0) kept->saved_output = outputs[static_cast<size_t>(rule.saved_output)];
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    node->output_specs_.push_back(outputs[i]->spec());
+    kept->saved_outputs.push_back(rule.saves_output(i) ? outputs[i] : dispatch::Value());
+  }
   const absl::MutexLock lock(&node->mutex_);
   node->kept_ = std::move(kept);
   return node;

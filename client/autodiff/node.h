@@ -24,9 +24,9 @@ struct Kept {
   ~Kept();
   Kept(const Kept&) = delete;
 
-  absl::InlinedVector<Edge, 2> edges;                    // by input
-  absl::InlinedVector<dispatch::Value, 2> saved_inputs;  // empty where the rule does not need it
-  dispatch::Value saved_output;
+  absl::InlinedVector<Edge, 2> edges;                     // by input
+  absl::InlinedVector<dispatch::Value, 2> saved_inputs;   // empty where the rule does not need it
+  absl::InlinedVector<dispatch::Value, 1> saved_outputs;  // likewise
 };
 
 class Node {

@@ -42,6 +42,36 @@ Tensor pow_by_exponent(const Tensor& g, const Tensor& x, const Tensor& y) {
   return where(flat, 0.0, g * (pow(base, y) * log(base)));
 }
 
+Tensor atan2_share(const Tensor& g, const Tensor& part, const Tensor& x, const Tensor& y) {
+  const Tensor square_radius = square(x) + square(y);
+  return g * where(square_radius == 0.0, 0.0, part / square_radius);
+}
+
+Tensor hypot_share(const Tensor& g, const Tensor& x, const Tensor& r) {
+  return g * where(r == 0.0, 0.0, x / r);
+}
+
+Tensor fmax_share(const Tensor& g, const Tensor& x, const Tensor& y) {
+  return where(isnan(y), g, where(isnan(x), 0.0, larger_share(g, x, y)));
+}
+
+Tensor fmin_share(const Tensor& g, const Tensor& x, const Tensor& y) {
+  return where(isnan(y), g, where(isnan(x), 0.0, larger_share(g, y, x)));
+}
+
+Tensor xlogy_by_x(const Tensor& g, const Tensor& x, const Tensor& y) {
+  return g * where(logical_and(x == 0.0, y <= 0.0), 0.0, log(y));
+}
+
+Tensor exponential_share(const Tensor& g, const Tensor& x, const Tensor& y) {
+  return g * where(x == y, 0.5, sigmoid(x - y));  // infinities have no difference
+}
+
+Gradients polygamma_rule(const RuleContext& context) {
+  const int64_t order = context.attrs<dispatch::OrderAttrs>().order;
+  return {context.cotangent() * polygamma(order + 1, context.input(0))};
+}
+
 Gradients where_rule(const RuleContext& context) {
   const Tensor& g = context.cotangent();
   const Tensor condition = context.input(0);
@@ -202,7 +232,7 @@ Gradients max_pool2d_rule(const RuleContext& context) {
   const Shape& input = context.input_spec(0).shape;
   const Shape plane = {input[0], input[1], input[2] * input[3]};
   const Shape pooled = {input[0], input[1], g.size(2) * g.size(3)};
-  const Tensor index = reshape(context.output(), pooled);
+  const Tensor index = reshape(context.output(1), pooled);
   const Tensor spread = scatter_add(zeros_of(g, {g.dtype(), plane}), 2, index, reshape(g, pooled));
   return {reshape(spread, input)};
 }

@@ -13,6 +13,19 @@ Tensor pow_by_base(const Tensor& g, const Tensor& x, const Tensor& y);
 /// d/dy x^y: 0 where x is 0 and y >= 0.
 Tensor pow_by_exponent(const Tensor& g, const Tensor& x, const Tensor& y);
 
+/// part / (x^2 + y^2) of g, 0 at the origin.
+Tensor atan2_share(const Tensor& g, const Tensor& part, const Tensor& x, const Tensor& y);
+/// x / r of g, 0 where r is 0.
+Tensor hypot_share(const Tensor& g, const Tensor& x, const Tensor& r);
+/// The share of x in the larger or smaller of two; all of g where y is NaN, none where only x is.
+Tensor fmax_share(const Tensor& g, const Tensor& x, const Tensor& y);
+Tensor fmin_share(const Tensor& g, const Tensor& x, const Tensor& y);
+/// d/dx x log(y): 0 where x is 0 and y has no logarithm.
+Tensor xlogy_by_x(const Tensor& g, const Tensor& x, const Tensor& y);
+/// e^x / (e^x + e^y) of g.
+Tensor exponential_share(const Tensor& g, const Tensor& x, const Tensor& y);
+
+Gradients polygamma_rule(const RuleContext& context);
 Gradients where_rule(const RuleContext& context);
 Gradients astype_rule(const RuleContext& context);
 Gradients sum_rule(const RuleContext& context);

@@ -144,6 +144,23 @@ struct Converter<GeluForm> : EnumConverter<GeluForm, 2> {
 };
 
 template <>
+struct Converter<QuantileForm> : EnumConverter<QuantileForm, 5> {
+  static constexpr Names kNames = {{{"linear", QuantileForm::kLinear},
+                                    {"lower", QuantileForm::kLower},
+                                    {"higher", QuantileForm::kHigher},
+                                    {"nearest", QuantileForm::kNearest},
+                                    {"midpoint", QuantileForm::kMidpoint}}};
+  static std::string wanted() { return EnumConverter::wanted(kNames); }
+  static std::optional<QuantileForm> from(const Argument& argument) {
+    return EnumConverter::from(argument, kNames);
+  }
+};
+
+inline Argument to_argument(Distinct distinct) {
+  return Argument::List{distinct.values, distinct.inverse, distinct.counts};
+}
+
+template <>
 struct Converter<PadMode> : EnumConverter<PadMode, 4> {
   static constexpr Names kNames = {{{"constant", PadMode::kConstant},
                                     {"reflect", PadMode::kReflect},

@@ -1,3 +1,4 @@
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
@@ -5,26 +6,23 @@ namespace {
 
 constexpr double kArgmaxNs = 1.5;
 
-/// The lowest index of the largest element; NaN is larger than all numbers.
-template <typename T>
-int64_t argmax_of(const T* x, int64_t stride, int64_t count) {
+/// The lowest index of the largest, or smallest, element; NaN is beyond all numbers.
+template <bool kSmallest, typename T>
+int64_t arg_extreme_of(const T* x, int64_t stride, int64_t count) {
   int64_t best = 0;
-  auto largest = Element<T>::load(x[0]);
-  for (int64_t i = 1; i < count && largest == largest; ++i) {
+  auto extreme = Element<T>::load(x[0]);
+  for (int64_t i = 1; i < count && extreme == extreme; ++i) {
     const auto value = Element<T>::load(x[i * stride]);
-    if (value > largest || value != value) {
-      largest = value;
+    if ((kSmallest ? value < extreme : value > extreme) || value != value) {
+      extreme = value;
       best = i;
     }
   }
   return best;
 }
 
-}  // namespace
-
-namespace kernels {
-
-absl::Status argmax(const KernelCall& call) {
+template <bool kSmallest>
+absl::Status arg_extreme(const KernelCall& call) {
   const auto axis = static_cast<size_t>(call.attributes<dispatch::ArgReduceAttrs>().axis);
   const TensorView& in = call.in(0);
   LoopNest<1> kept;
@@ -50,14 +48,21 @@ absl::Status argmax(const KernelCall& call) {
       for_rows(kept, block * per_block, end,
                [&](const auto& offsets, int64_t position, int64_t rows) {
                  for (int64_t i = 0; i < rows; ++i) {
-                   out[position + i] =
-                       argmax_of(in.as<const T>() + offsets[0] + i * kept_stride, stride, count);
+                   out[position + i] = arg_extreme_of<kSmallest>(
+                       in.as<const T>() + offsets[0] + i * kept_stride, stride, count);
                  }
                });
     });
     return absl::OkStatus();
   });
 }
+
+}  // namespace
+
+namespace kernels {
+
+absl::Status argmax(const KernelCall& call) { return arg_extreme<false>(call); }
+absl::Status argmin(const KernelCall& call) { return arg_extreme<true>(call); }
 
 }  // namespace kernels
 }  // namespace remora::cpu

@@ -7,6 +7,8 @@
 
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/kernel.h"
+#include "kernels/expr_prelude/cpu_bits.h"
+#include "kernels/expr_prelude/cpu_special.h"
 
 namespace remora::cpu {
 

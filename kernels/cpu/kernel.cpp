@@ -42,6 +42,7 @@ bool computes_in_f32(const dispatch::OpInfo& info, DType dtype) {
   if (!is_half(dtype)) return false;
   switch (info.kind) {
     case dispatch::OpKind::kContraction:
+    case dispatch::OpKind::kLinearAlgebra:
     case dispatch::OpKind::kPooling:
     case dispatch::OpKind::kComposite:
       return true;
@@ -59,6 +60,7 @@ bool packs_operands(const dispatch::OpInfo& info, DType dtype) {
   switch (info.kind) {
     case dispatch::OpKind::kReduction:
     case dispatch::OpKind::kContraction:
+    case dispatch::OpKind::kLinearAlgebra:
     case dispatch::OpKind::kPooling:
     case dispatch::OpKind::kComposite:
       return true;

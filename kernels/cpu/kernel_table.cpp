@@ -3,6 +3,8 @@
 
 #include "kernels/cpu/conv2d.h"
 #include "kernels/cpu/in_f32.h"
+#include "kernels/cpu/lapack.h"
+#include "kernels/cpu/order.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/strided.h"
 
@@ -42,11 +44,30 @@ int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs
   switch (info.code) {
     case dispatch::OpCode::sum:
     case dispatch::OpCode::amax:
+    case dispatch::OpCode::amin:
+    case dispatch::OpCode::prod:
       return reduce_scratch_bytes(inputs[0].numel(), outputs[0].numel());
     case dispatch::OpCode::conv2d:
     case dispatch::OpCode::conv2d_input_grad:
     case dispatch::OpCode::conv2d_weight_grad:
       return conv2d_scratch_bytes(info.code, inputs, outputs, attrs, threads);
+    case dispatch::OpCode::cumsum:
+    case dispatch::OpCode::cumprod:
+    case dispatch::OpCode::cummax:
+    case dispatch::OpCode::cummin:
+      return scan_scratch_bytes(inputs[0], std::get<dispatch::AxisAttrs>(attrs).axis);
+    case dispatch::OpCode::sort:
+      return sort_scratch_bytes(inputs[0], std::get<dispatch::SortAttrs>(attrs).axis, threads);
+    case dispatch::OpCode::cholesky:
+    case dispatch::OpCode::solve_triangular:
+    case dispatch::OpCode::lu_factor:
+    case dispatch::OpCode::qr:
+    case dispatch::OpCode::eigh:
+    case dispatch::OpCode::svd:
+    case dispatch::OpCode::pinv:
+    case dispatch::OpCode::solve:
+    case dispatch::OpCode::det:
+      return linalg_scratch_bytes(info.code, inputs, attrs, threads);
     default:
       return 0;
   }

@@ -40,6 +40,12 @@ inline constexpr int64_t kReduceRows = int64_t{1} << 10;
 /// Outputs reduced side by side where the innermost axis is kept.
 inline constexpr int64_t kReduceTile = 128;
 
+/// Elements of one chunk of a running sum, product or extreme along its axis: chunks start from the
+/// combined totals of those before them.
+inline constexpr int64_t kScanChunk = int64_t{1} << 14;
+/// Axes up to this length are sorted by insertion, longer ones digit by digit.
+inline constexpr int64_t kInsertionSort = 48;
+
 /// Rows and columns of a tile of a matrix product.
 inline constexpr int64_t kMatmulTileRows = 256;
 inline constexpr int64_t kMatmulTileColumns = 512;

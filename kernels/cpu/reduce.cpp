@@ -78,6 +78,53 @@ struct Maximum {
   }
 };
 
+/// Products: of floats in f64, of integers wrapping.
+template <typename T>
+struct Product {
+  using Stored = T;
+  using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  static constexpr Accumulator kIdentity = 1;
+  static Accumulator load(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<Accumulator>(x);
+    } else {
+      return static_cast<Accumulator>(Element<T>::load(x));
+    }
+  }
+  static Accumulator combine(Accumulator a, Accumulator b) { return a * b; }
+  static T finish(Accumulator a) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(a);
+    } else {
+      return Element<T>::store(static_cast<typename Element<T>::Compute>(a));
+    }
+  }
+};
+
+template <typename T>
+struct Minimum {
+  using Stored = T;
+  using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  static constexpr Accumulator kIdentity = std::numeric_limits<Accumulator>::has_infinity
+                                               ? std::numeric_limits<Accumulator>::infinity()
+                                               : std::numeric_limits<Accumulator>::max();
+  static Accumulator load(T x) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return x;
+    } else {
+      return Element<T>::load(x);
+    }
+  }
+  static Accumulator combine(Accumulator a, Accumulator b) { return r_min(a, b); }
+  static T finish(Accumulator a) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return a;
+    } else {
+      return Element<T>::store(a);
+    }
+  }
+};
+
 /// A reduction seen as loops: over the outputs and over the reduced elements of one output.
 struct Reduction {
   LoopNest<1> kept;     // row-major order of the outputs
@@ -273,6 +320,23 @@ absl::Status amax(const KernelCall& call) {
       return absl::OkStatus();
     else
       return reduce<Maximum<T>>(call);
+  });
+}
+
+absl::Status amin(const KernelCall& call) {
+  return with_type(call.in(0).dtype, [&]<typename T>() {
+    using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;  // a byte of 0 or 1
+    return reduce<Minimum<Stored>>(call);
+  });
+}
+
+absl::Status prod(const KernelCall& call) {
+  return with_type(call.in(0).dtype, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, bool>) {
+      return absl::OkStatus();  // the catalogue has no such row
+    } else {
+      return reduce<Product<T>>(call);
+    }
   });
 }
 

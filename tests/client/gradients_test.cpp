@@ -274,10 +274,110 @@ std::vector<GradientCase> smooth_cases() {
   return cases;
 }
 
+/// A well-conditioned matrix with separated eigenvalues.
+Tensor regular(const Tensor& x) {
+  std::vector<float> diagonal;
+  for (int64_t i = 0; i < x.size(-1); ++i) diagonal.push_back(2.0F * static_cast<float>(i) + 2.0F);
+  return x + diag(floats(diagonal, {x.size(-1)}));
+}
+
+std::vector<GradientCase> special_cases() {
+  const Shape row{3}, matrix{2, 3}, square_matrix{2, 2};
+  using X = const std::vector<Tensor>&;
+  return {
+      {"asin", {row}, [](X x) { return asin(x[0] * 0.5); }},
+      {"acos", {row}, [](X x) { return acos(x[0] * 0.5); }},
+      UNARY_CASE(atan),
+      {"acosh", {row}, [](X x) { return acosh(x[0] + 1.5); }},
+      {"atanh", {row}, [](X x) { return atanh(x[0] * 0.5); }},
+      UNARY_CASE(exp2),
+      UNARY_CASE(log2),
+      UNARY_CASE(log10),
+      UNARY_CASE(erfc),
+      {"erfinv", {row}, [](X x) { return erfinv(x[0] * 0.5); }},
+      {"lgamma", {row}, [](X x) { return lgamma(x[0] + 1.0); }},
+      {"digamma", {row}, [](X x) { return digamma(x[0] + 1.0); }},
+      BINARY_CASE(atan2, matrix, row),
+      BINARY_CASE(fmax, matrix, matrix),
+      BINARY_CASE(xlogy, matrix, row),
+      {"sort", {matrix}, [](X x) { return square(sort(x[0], 1, true).first); }},
+      {"cummax", {matrix}, [](X x) { return square(cummax(x[0], 1).first); }},
+      {"median", {matrix}, [](X x) { return square(median(x[0], 1).first); }},
+      {"quantile", {matrix}, [](X x) { return square(quantile(x[0], 0.3, 1)); }},
+      {"scatter",
+       {{3, 2}, {3, 2}},
+       [](X x) {
+         return square(scatter(x[0], 0, integers({2, 0, 2, 1, 0, 1}, {3, 2}), x[1]));
+       }},
+      {"scatter_reduce_prod",
+       {{3}, {3}},
+       [](X x) {
+         return scatter_reduce(x[0], 0, integers({2, 0, 2}, {3}), x[1], "prod");
+       }},
+      {"scatter_reduce_mean",
+       {{3}, {3}},
+       [](X x) {
+         return square(scatter_reduce(x[0], 0, integers({2, 0, 2}, {3}), x[1], "mean", false));
+       }},
+      {"scatter_reduce_amax",
+       {{3}, {3}},
+       [](X x) {
+         return square(scatter_reduce(x[0], 0, integers({2, 0, 2}, {3}), x[1], "amax"));
+       }},
+      {"index_put",
+       {{3, 2}, {2}},
+       [](X x) {
+         return square(index_put(x[0], {integers({-1, 0}, {2})}, x[1]));
+       }},
+      {"cholesky", {square_matrix}, [](X x) { return cholesky(regular(x[0] + transpose(x[0]))); }},
+      {"solve", {square_matrix, {2, 1}}, [](X x) { return solve(regular(x[0]), x[1]); }},
+      {"solve_triangular",
+       {square_matrix, {2, 1}},
+       [](X x) { return solve_triangular(regular(x[0]), x[1], true); }},
+      {"inv", {square_matrix}, [](X x) { return inv(regular(x[0])); }},
+      {"det", {square_matrix}, [](X x) { return unsqueeze(det(regular(x[0])), 0); }},
+      {"slogdet", {square_matrix}, [](X x) { return unsqueeze(slogdet(regular(x[0])).second, 0); }},
+      {"lu", {square_matrix}, [](X x) { return std::get<2>(lu(regular(x[0]))); }},
+      {"qr_tall", {{3, 2}}, [](X x) { return square(qr(x[0]).first); }},
+      {"qr_wide", {matrix}, [](X x) { return square(qr(x[0]).second); }},
+      {"eigh",
+       {square_matrix},
+       [](X x) {
+         const auto [values, vectors] = eigh(regular(x[0] + transpose(x[0])));
+         return concat({values, ravel(square(vectors))}, 0);
+       }},
+      {"svd",
+       {matrix},
+       [](X x) {
+         const auto [u, s, vh] = svd(x[0] * floats({1, 0, 3, 0, 2, 0}, {2, 3}) + x[0], false);
+         return concat({s, ravel(square(u)), ravel(square(vh))}, 0);
+       }},
+      {"pinv",
+       {matrix},
+       [](X x) {
+         return pinv(x[0] * floats({1, 0, 3, 0, 2, 0}, {2, 3}) + x[0]);
+       }},
+      {"matrix_exp", {square_matrix}, [](X x) { return matrix_exp(x[0]); }},
+      {"conv3d",
+       {{1, 1, 3, 2, 2}, {1, 1, 2, 2, 1}},
+       [](X x) {
+         return conv3d(x[0], x[1], Tensor(), {.stride = {2, 1, 1}, .padding = {1, 0, 0}});
+       }},
+      {"conv_transpose3d",
+       {{1, 1, 2, 2, 1}, {1, 1, 2, 2, 1}},
+       [](X x) {
+         return conv_transpose3d(x[0], x[1], Tensor(), {.stride = {2, 1, 1}});
+       }},
+  };
+}
+
 std::string case_name(const testing::TestParamInfo<GradientCase>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(all, Gradients, testing::ValuesIn(smooth_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(all, SecondOrderGradients, testing::ValuesIn(smooth_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(special, Gradients, testing::ValuesIn(special_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(special, SecondOrderGradients, testing::ValuesIn(special_cases()),
+                         case_name);
 
 // -- conventions
 

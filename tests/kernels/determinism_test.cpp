@@ -104,6 +104,36 @@ INSTANTIATE_TEST_SUITE_P(
              [](CpuDevice& d) {
                return d.run(OpCode::normal, {}, RandomAttrs{DType::kF32, {500'001}, 1, 2});
              }},
+        Case{"cumsum of one line",
+             [](CpuDevice& d) {
+               return d.run(OpCode::cumsum, {d.random({1'000'003}, 1)}, AxisAttrs{0});
+             }},
+        Case{"cumsum of columns",
+             [](CpuDevice& d) {
+               return d.run(OpCode::cumsum, {d.random({40'000, 300}, 1)}, AxisAttrs{0});
+             }},
+        Case{"sort",
+             [](CpuDevice& d) {
+               return std::vector{d.run(OpCode::sort, {d.random({300, 4001}, 1)},
+                                        dispatch::SortAttrs{1, true})[0]};
+             }},
+        Case{"scatter",
+             [](CpuDevice& d) {
+               const Buffer index =
+                   d.run(OpCode::astype, {d.run(OpCode::abs, {d.random({3000, 40}, 1)})[0]},
+                         dispatch::DTypeAttrs{DType::kI64})[0];
+               return d.run(OpCode::scatter, {d.random({9, 40}, 2), index, d.random({3000, 40}, 3)},
+                            AxisAttrs{0});
+             }},
+        Case{"svd",
+             [](CpuDevice& d) {
+               return d.run(OpCode::svd, {d.random({20, 70, 50}, 1)}, dispatch::FactorAttrs{});
+             }},
+        Case{
+            "solve",
+            [](CpuDevice& d) {
+              return d.run(OpCode::solve, {d.random({20, 130, 130}, 1), d.random({20, 130, 3}, 2)});
+            }},
         Case{"scatter_add", [](CpuDevice& d) {
                const Buffer index =
                    d.run(OpCode::astype, {d.run(OpCode::abs, {d.random({3000, 40}, 1)})[0]},

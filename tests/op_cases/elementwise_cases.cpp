@@ -77,6 +77,20 @@ void binary(OpCases& cases, const std::string& op, double low = -2.0, double hig
   }
 }
 
+void add_polygamma(OpCases& cases) {
+  using dispatch::OrderAttrs;
+  const std::string op = "polygamma";
+  for (const int64_t order : {0, 1, 2, 5}) {
+    const std::string name = "f32 of order " + std::to_string(order);
+    cases.push_back({op, name, {f32({3, 4}, 0.5, 5.0)}, OrderAttrs{order}});
+    cases.push_back(
+        {op, name + ", negative", {listed({4}, {-0.5, -1.25, -7.75, -30.5})}, OrderAttrs{order}});
+    cases.push_back({op, name + ", special values", {special_floats()}, OrderAttrs{order}});
+  }
+  cases.push_back({op, "f32 empty", {f32({2, 0})}, OrderAttrs{1}});
+  cases.push_back({op, "f32 rank 0", {f32({}, 0.5, 5.0)}, OrderAttrs{1}});
+}
+
 void add_where(OpCases& cases) {
   cases.push_back({"where", "f32", {boolean({3, 4}), f32({3, 4}), f32({3, 4})}});
   cases.push_back({"where", "f32 broadcasting", {boolean({3, 1}), f32({4}), f32({2, 1, 1})}});
@@ -137,6 +151,47 @@ void add_elementwise_cases(OpCases& cases) {
   unary(cases, "square");
   unary(cases, "log1p", -0.9, 3.0);
   unary(cases, "expm1", -3.0, 3.0);
+  unary(cases, "asin", -0.9, 0.9);
+  unary(cases, "acos", -0.9, 0.9);
+  unary(cases, "atan", -9.0, 9.0);
+  unary(cases, "sinh", -4.0, 4.0);
+  unary(cases, "cosh", -4.0, 4.0);
+  unary(cases, "asinh", -9.0, 9.0);
+  unary(cases, "acosh", 1.2, 9.0);
+  unary(cases, "atanh", -0.9, 0.9);
+  unary(cases, "tan", -1.2, 1.2);
+  unary(cases, "exp2", -9.0, 3.0);
+  unary(cases, "log2", 0.1, 9.0);
+  unary(cases, "log10", 0.1, 9.0);
+  unary(cases, "ceil", -5.0, 5.0);
+  unary(cases, "round", -5.0, 5.0);
+  unary(cases, "trunc", -5.0, 5.0);
+  unary(cases, "erfc", -3.0, 3.0);
+  unary(cases, "erfinv", -0.9, 0.9);
+  unary(cases, "lgamma", 0.3, 6.0);
+  unary(cases, "digamma", 0.3, 6.0);
+  unary(cases, "bitwise_not");
+  cases.push_back({"exp2", "f32 far apart", {f32({200}, -150.0, 130.0)}});
+  cases.push_back({"log2", "f32 far apart", {f32({200}, 1e-38, 1e38)}});
+  cases.push_back({"log2", "f32 near 1", {f32({200}, 0.9, 1.1)}});
+  cases.push_back({"erfc", "f32 far out", {f32({200}, 3.0, 10.0)}});
+  cases.push_back({"lgamma", "f32 negative", {listed({4}, {-0.5, -1.25, -7.75, -30.5})}});
+  cases.push_back({"digamma", "f32 negative", {listed({4}, {-0.5, -1.25, -7.75, -300.5})}});
+  cases.push_back({"round", "f32 halves", {listed({6}, {0.5, 1.5, 2.5, -0.5, -1.5, -0.25})}});
+  add_polygamma(cases);
+  binary(cases, "atan2");
+  binary(cases, "copysign");
+  binary(cases, "hypot");
+  binary(cases, "fmax");
+  binary(cases, "fmin");
+  binary(cases, "logaddexp", -9.0, 9.0, -9.0, 9.0);
+  binary(cases, "xlogy", -2.0, 2.0, 0.2, 9.0);
+  for (const char* op : {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+                         "bitwise_right_shift", "gcd", "lcm"}) {
+    binary(cases, op);
+    cases.push_back({op, "i64 empty", {i64({0, 3}), i64({1, 3})}});
+    cases.push_back({op, "i64 far apart", {i64({40}, -(int64_t{1} << 62)), i64({40}, 0, 70)}});
+  }
   binary(cases, "add");
   binary(cases, "sub");
   binary(cases, "maximum");

@@ -48,7 +48,7 @@ bool is_checked(const OpCase& op_case) {
   }
   // Few numbers fit 16 bits: a step of these functions is too often met exactly.
   const std::string_view expression = op_case.info().expression;
-  for (const char* step : {"r_floor", "r_fmod", "r_remainder"}) {
+  for (const char* step : {"r_floor", "r_ceil", "r_round", "r_trunc", "r_fmod", "r_remainder"}) {
     if (is_half(op_case.dtype()) && expression.find(step) != std::string_view::npos) return false;
   }
   return real && elements <= kMaxElements &&

@@ -66,6 +66,10 @@ TEST_P(OpCaseOnDevice, an_index_out_of_range_or_a_zero_divisor_is_an_error_of_th
       {"remainder", {i64({2}), listed({2}, {3, 0}, DType::kI64)}},
       {"fmod", {i64({2, 1}), listed({}, {0}, DType::kI64)}},
       {"floor_divide", {listed({1}, {7}, DType::kU8), listed({2}, {0, 2}, DType::kU8)}},
+      {"scatter", {f32({3}), listed({2}, {0, 3}, DType::kI64), f32({2})}, dispatch::AxisAttrs{0}},
+      {"scatter_reduce",
+       {i64({3}), listed({2}, {-1, 0}, DType::kI64), i64({2})},
+       dispatch::ScatterAttrs{0, 1}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{3}, {1}, {2}}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{-1}, {1}, {2}}},
       {"slice", {f32({4})}, dispatch::SliceAttrs{{1}, {-1}, {3}}},
@@ -92,6 +96,28 @@ TEST_P(OpCaseOnDevice, an_index_out_of_range_or_a_zero_divisor_is_an_error_of_th
         EXPECT_NE(std::string(error.what()).find(bad.op), std::string::npos) << error.what();
       }
     }
+  }
+}
+
+TEST_P(OpCaseOnDevice, a_matrix_without_factors_is_an_error_of_the_op_alone) {
+  const std::pair<const char*, std::vector<Input>> bad[] = {
+      {"cholesky", {listed({2, 2}, {1, 2, 2, 1})}},
+      {"solve", {listed({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 4}), f32({2, 2, 1})}},
+  };
+  const Device where = device();
+  for (const auto& [op, operands] : bad) {
+    SCOPED_TRACE(op);
+    const OpCase op_case{op, "no factors", operands};
+    const auto inputs = place_all(where, op_case.make_inputs());
+    const auto failed = dispatch::submit(op_case.info().code, inputs, op_case.attrs, &where);
+    try {
+      (void)dispatch::read(failed[0]);
+      ADD_FAILURE() << "gave a value";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find(op), std::string::npos) << error.what();
+    }
+    EXPECT_NO_THROW(read_all(inputs));
   }
 }
 

@@ -94,6 +94,14 @@ class AttrsProposal {
   PoolAttrs operator()(const PoolAttrs&) {
     return {{2, 2}, {1 + random_.below(2), 2}, {random_.below(2), 0}, {1, 1}, random_.chance(0.5)};
   }
+  OrderAttrs operator()(const OrderAttrs&) { return {random_.below(4)}; }
+  SortAttrs operator()(const SortAttrs&) { return {axis(), random_.chance(0.5)}; }
+  ScatterAttrs operator()(const ScatterAttrs&) { return {axis(), random_.below(3)}; }
+  TriangleAttrs operator()(const TriangleAttrs&) {
+    return {random_.chance(0.5), random_.chance(0.5)};
+  }
+  FactorAttrs operator()(const FactorAttrs&) { return {random_.chance(0.3)}; }
+  ToleranceAttrs operator()(const ToleranceAttrs&) { return {Scalar(1e-5)}; }
 
  private:
   DType dtype() { return kDTypes[static_cast<size_t>(random_.below(kDTypes.size()))]; }

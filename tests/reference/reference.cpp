@@ -14,6 +14,9 @@ const Table& table() {
     add_shapes(table);
     add_indexing(table);
     add_contractions(table);
+    add_special(table);
+    add_order(table);
+    add_linalg(table);
     return table;
   }();
   return kTable;

@@ -50,6 +50,10 @@ Input listed(Shape shape, std::vector<double> values, DType dtype) {
 
 Input special_floats() { return {{DType::kF32, {kSpecialCount}}, Fill::kSpecial}; }
 
+Input matrix(Shape shape) { return {{DType::kF32, std::move(shape)}, Fill::kMatrix}; }
+
+Input symmetric(Shape shape) { return {{DType::kF32, std::move(shape)}, Fill::kSymmetric}; }
+
 namespace {
 
 /// 0, 1, ... in random order, scaled and centred.
@@ -84,6 +88,24 @@ std::vector<double> special_values(DType dtype) {
           denormal,     -denormal, smallest,  largest, -largest, 0.5, -2.5};
 }
 
+/// Matrices with small elements off a diagonal of 1, 2, ..
+std::vector<double> matrix_values(const Shape& shape, bool is_symmetric, Random& random) {
+  const int64_t rows = shape[shape.rank() - 2];
+  const int64_t columns = shape[shape.rank() - 1];
+  const double largest = 0.8 / static_cast<double>(std::max<int64_t>({1, rows, columns}));
+  std::vector<double> values;
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    const int64_t row = i / columns % rows;
+    const int64_t column = i % columns;
+    double element = random.between(-largest, largest);
+    if (row == column) element += static_cast<double>(row + 1);
+    const int64_t mirrored = i + (column - row) * (columns - 1);
+    if (is_symmetric && column < row) element = values[static_cast<size_t>(mirrored)];
+    values.push_back(element);
+  }
+  return values;
+}
+
 }  // namespace
 
 reference::Array generate(const Input& input, uint64_t seed) {
@@ -92,6 +114,9 @@ reference::Array generate(const Input& input, uint64_t seed) {
   std::vector<double> chosen = input.values;
   if (input.fill == Fill::kDistinct) chosen = distinct_values(array.numel(), random);
   if (input.fill == Fill::kSpecial) chosen = special_values(input.spec.dtype);
+  if (input.fill == Fill::kMatrix || input.fill == Fill::kSymmetric) {
+    chosen = matrix_values(input.spec.shape, input.fill == Fill::kSymmetric, random);
+  }
   for (size_t i = 0; i < static_cast<size_t>(array.numel()); ++i) {
     const double element =
         input.fill == Fill::kUniform ? random.between(input.low, input.high) : chosen[i];

@@ -30,6 +30,8 @@ enum class Fill : uint8_t {
   kDistinct,  // all different, at least 0.05 apart: no ties, no kinks within a finite difference
   kListed,    // as given
   kSpecial,   // NaN, infinities, both zeros, denormals, the largest and the smallest of the dtype
+  kMatrix,    // matrices near diag(1, 2, ..): well conditioned, with separated singular values
+  kSymmetric  // the same, symmetric: positive definite too
 };
 
 /// An input of an op case.
@@ -48,6 +50,9 @@ Input boolean(Shape shape);
 /// i64 indices in [0, bound).
 Input index(Shape shape, int64_t bound);
 Input distinct(Shape shape);
+/// f32 matrices of at most 100 rows or columns: the last two axes of `shape`.
+Input matrix(Shape shape);
+Input symmetric(Shape shape);
 /// The elements themselves; a list of f32 or of another dtype.
 Input listed(Shape shape, std::vector<double> values, DType dtype = DType::kF32);
 /// A vector of kSpecialCount special values.
