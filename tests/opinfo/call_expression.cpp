@@ -7,6 +7,7 @@
 #include "client/bindings/function.h"
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "tests/opinfo/getitem.h"
 #include "tests/opinfo/limits.h"
 
 namespace remora::opinfo {
@@ -69,6 +70,11 @@ constexpr Builtin kBuiltins[] = {
        const auto& tensor = get<Tensor>("values_of", arguments, 0);
        if (tensor.rank() == 0) return Argument(tensor.item<int64_t>());
        return bindings::to_argument(tensor.to_vector<int64_t>());
+     }},
+    // x[index].
+    {"getitem",
+     [](const Arguments& arguments) {
+       return Argument(getitem(get<Tensor>("getitem", arguments, 0), arguments.at(1)));
      }},
     // The element of a list of one; anything else as it is: PyTorch takes both for one-dimensional
     // windows.

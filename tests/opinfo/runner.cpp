@@ -13,6 +13,7 @@
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 #include "tests/opinfo/compare.h"
+#include "tests/opinfo/vector_signs.h"
 
 namespace remora::opinfo {
 namespace {
@@ -70,6 +71,15 @@ struct Runner::Run {
       if (wanted == key) tensor = tensor.require_grad();
     }
     return inputs[key] = tensor;
+  }
+
+  /// The answers with what they are unique up to settled as expected.
+  std::vector<Tensor> align(std::vector<Tensor> outputs) {
+    if (outputs.size() != sample.outputs.size()) return outputs;
+    std::vector<HostData> expected;
+    for (const std::string& key : sample.outputs)
+      expected.push_back(value_or_throw(tensors.read(key)));
+    return with_expected_signs(sample.op, std::move(outputs), expected);
   }
 
   /// Empty if every answer is right.
@@ -147,6 +157,7 @@ Outcome Runner::run_answer(const Case& sample) const {
   if (!flatten(std::get<Argument>(result), outputs)) {
     return failed(str_cat("gives ", std::get<Argument>(result).str(), ", which is no tensor"));
   }
+  outputs = run.align(std::move(outputs));
   std::string reason = run.check_answers(outputs);
   if (reason.empty()) reason = run.check_gradients(outputs);
   if (!reason.empty()) return {Verdict::kFailed, reason, run.hash};

@@ -64,6 +64,22 @@ std::optional<Argument> convert(const Json& value, const TensorOfKey& tensor) {
   return Argument(std::move(list));
 }
 
+/// An index of `__getitem__`: what `convert` knows, and slices and ellipses, as getitem.h takes
+/// them.
+std::optional<Argument> convert_index(const Json& value, const TensorOfKey& tensor) {
+  if (value.is_object() && value.contains("ellipsis")) return Argument(std::string("ellipsis"));
+  const bool is_slice = value.is_object() && value.contains("slice") && value["slice"].is_array();
+  if (!is_slice && !value.is_array()) return convert(value, tensor);
+  Argument::List list;
+  if (is_slice) list.emplace_back(std::string("slice"));
+  for (const Json& element : is_slice ? value["slice"] : value) {
+    std::optional<Argument> argument = convert_index(element, tensor);
+    if (!argument) return std::nullopt;
+    list.push_back(*std::move(argument));
+  }
+  return Argument(std::move(list));
+}
+
 /// PyTorch's `device` is the device under test, and `requires_grad` says nothing here.
 bool is_ignored(const std::string& keyword) {
   return keyword == "device" || keyword == "requires_grad";
@@ -165,8 +181,9 @@ std::variant<Argument, NotOffered> TorchTable::call(const Case& sample, const De
   if (row == rows_.end()) return NotOffered{"there is no such function"};
   std::vector<Argument> positional;
   std::vector<NamedArgument> keywords;
+  const auto convert_one = sample.op == "__getitem__" ? convert_index : convert;
   for (const Json& value : sample.args) {
-    std::optional<Argument> argument = convert(value, tensor);
+    std::optional<Argument> argument = convert_one(value, tensor);
     if (!argument) return NotOffered{str_cat("an argument ", value.dump(), " is not offered")};
     positional.push_back(*std::move(argument));
   }
