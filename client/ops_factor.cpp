@@ -266,6 +266,7 @@ Tensor matrix_exp(const Tensor& x) {
     refuse("matrix_exp", str_cat("takes square matrices, not ", x.shape().str()));
   }
   if (x.numel() == 0) return x;
+  if (is_half(x.dtype())) return through_f32(x, [](const Tensor& f) { return matrix_exp(f); });
   const Tensor norm = amax(matrix_norm(x.detach(), 1.0));
   const double largest = astype(norm, DType::kF64).item<double>();
   constexpr int kMaxSquarings = 160;  // beyond them every element has overflowed

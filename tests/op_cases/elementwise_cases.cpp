@@ -82,7 +82,8 @@ void add_polygamma(OpCases& cases) {
   const std::string op = "polygamma";
   for (const int64_t order : {0, 1, 2, 5}) {
     const std::string name = "f32 of order " + std::to_string(order);
-    cases.push_back({op, name, {f32({3, 4}, 0.5, 5.0)}, OrderAttrs{order}});
+    const double lowest = order == 5 ? 1.5 : 0.5;  // the gradient is to fit f16
+    cases.push_back({op, name, {f32({3, 4}, lowest, 5.0)}, OrderAttrs{order}});
     cases.push_back(
         {op, name + ", negative", {listed({4}, {-0.5, -1.25, -7.75, -30.5})}, OrderAttrs{order}});
     cases.push_back({op, name + ", special values", {special_floats()}, OrderAttrs{order}});
