@@ -81,6 +81,12 @@ Tensor bernoulli(const Shape& shape, double p, const Device& device = Device::de
 /// i64 draws from [low, high); the range is at most 2^24 long. INVALID_ARGUMENT for an empty range.
 Tensor randint(int64_t low, int64_t high, const Shape& shape,
                const Device& device = Device::default_device());
+/// i64: 0 .. count - 1 in random order.
+Tensor randperm(int64_t count, const Device& device = Device::default_device());
+/// i64 [.., count]: indices drawn with probabilities proportional to the last axis of `weights`
+/// [.., n]. Without replacement no index occurs twice. Weights that are negative, not finite or
+/// all 0, or fewer positive ones than a draw without replacement needs, are an error of the op.
+Tensor multinomial(const Tensor& weights, int64_t count, bool replacement = false);
 
 // -- elementwise, one input
 // The result has the input's shape.
@@ -93,6 +99,7 @@ Tensor square(const Tensor& x);
 Tensor sqrt(const Tensor& x);        ///< float function, correctly rounded
 Tensor rsqrt(const Tensor& x);       ///< float function
 Tensor reciprocal(const Tensor& x);  ///< float function
+Tensor cbrt(const Tensor& x);        ///< float function; negative for negative x
 Tensor exp(const Tensor& x);         ///< float function
 Tensor exp2(const Tensor& x);        ///< float function
 Tensor expm1(const Tensor& x);       ///< float function
@@ -419,6 +426,7 @@ Tensor pairwise_distance(const Tensor& x, const Tensor& y, double order = 2.0, d
 }  // namespace remora
 
 #include "client/ops_arrange.h"
+#include "client/ops_attention.h"
 #include "client/ops_ctc.h"
 #include "client/ops_factor.h"
 #include "client/ops_grid.h"
@@ -429,4 +437,5 @@ Tensor pairwise_distance(const Tensor& x, const Tensor& y, double order = 2.0, d
 #include "client/ops_products.h"
 #include "client/ops_scatter.h"
 #include "client/ops_search.h"
+#include "client/ops_signal.h"
 #include "client/ops_volumes.h"

@@ -52,5 +52,9 @@ Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step);
 /// Columns of the windows of [N, C, H, W]: [N, C KH KW, number of windows].
 Tensor unfold(const Tensor& x, const Extent2d& kernel, const Extent2d& dilation = 1,
               const Extent2d& padding = 0, const Extent2d& stride = 1);
+/// The sum of windows where they came from, the adjoint of `unfold`: columns [N, C KH KW, number of
+/// windows] to [N, C, H, W], `size` being (H, W). Floats only.
+Tensor fold(const Tensor& columns, const Extent2d& size, const Extent2d& kernel,
+            const Extent2d& dilation = 1, const Extent2d& padding = 0, const Extent2d& stride = 1);
 
 }  // namespace remora

@@ -205,4 +205,44 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, const Device& devi
   return astype(minimum(draws, range - 1.0), DType::kI64) + low;
 }
 
+Tensor randperm(int64_t count, const Device& device) {
+  const CallScope scope;
+  if (count < 0) refuse("randperm", str_cat("the count is ", count));
+  return argsort(draw(OpCode::uniform, {count}, device, DType::kF64));
+}
+
+Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
+  const CallScope scope;
+  constexpr std::string_view kName = "multinomial";
+  require_float(kName, weights.dtype());
+  const bool shaped = weights.rank() >= 1 && weights.size(-1) > 0;
+  if (!shaped || count < 0 || (!replacement && count > weights.size(-1))) {
+    refuse(kName, str_cat(count, " draws ", replacement ? "with" : "without",
+                          " replacement from weights of ", weights.shape().str()));
+  }
+  const Tensor mass = astype(weights.inner(), DType::kF64);
+  const Device device = mass.device();
+  const int64_t categories = mass.size(-1);
+  const Tensor total = sum(mass, {-1}, true);
+  Tensor valid =
+      logical_and(amin(mass, {-1}, true) >= 0.0, logical_and(total > 0.0, isfinite(total)));
+  Shape drawn = mass.shape();
+  drawn.sizes().back() = count;
+  Tensor index;
+  if (replacement) {
+    // Divided before it is compared: the last sum is 1 then, above every draw.
+    const Tensor below = cumsum(mass, -1) / total;
+    index = searchsorted(below, draw(OpCode::uniform, drawn, device, DType::kF64), true);
+  } else {
+    // The largest of weight / exponential draw are a draw without replacement (Efraimidis and
+    // Spirakis, "Weighted random sampling with a reservoir", 2006).
+    const Tensor times = -log1p(-draw(OpCode::uniform, mass.shape(), device, DType::kF64));
+    const auto [keys, order] = topk(where(mass > 0.0, mass / times, 0.0), count);
+    index = order;
+    valid = logical_and(valid, keys > 0.0);
+  }
+  // What is not valid asks for a category that does not exist: an error where the op runs.
+  return take(arange(0, categories, 1, device), where(valid, index, categories));
+}
+
 }  // namespace remora

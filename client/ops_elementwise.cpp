@@ -28,6 +28,7 @@ Tensor sqrt(const Tensor& x) { return unary(OpCode::sqrt, x, Domain::kFloat); }
 Tensor rsqrt(const Tensor& x) { return unary(OpCode::rsqrt, x, Domain::kFloat); }
 Tensor reciprocal(const Tensor& x) { return unary(OpCode::reciprocal, x, Domain::kFloat); }
 Tensor exp(const Tensor& x) { return unary(OpCode::exp, x, Domain::kFloat); }
+Tensor cbrt(const Tensor& x) { return unary(OpCode::cbrt, x, Domain::kFloat); }
 Tensor expm1(const Tensor& x) { return unary(OpCode::expm1, x, Domain::kFloat); }
 Tensor log(const Tensor& x) { return unary(OpCode::log, x, Domain::kFloat); }
 Tensor log1p(const Tensor& x) { return unary(OpCode::log1p, x, Domain::kFloat); }

@@ -147,12 +147,20 @@ std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& x) {
   return {permutation, tril(factors, -1) + identity, triu(factors)};
 }
 
-Tensor lu_solve(const Tensor& factors, const Tensor& order, const Tensor& b) {
+Tensor lu_solve(const Tensor& factors, const Tensor& order, const Tensor& b, bool left,
+                bool adjoint) {
   const CallScope scope;
+  if (b.rank() < 2) refuse("lu_solve", str_cat("b is ", b.shape().str(), ", not a matrix"));
+  if (!left) return transpose(lu_solve(factors, order, transpose(b), true, !adjoint));
   const auto [matrix, sides] = common_batch("lu_solve", factors, b);
   Shape rows = matrix.shape();
   rows.sizes().pop_back();
   const Tensor index = broadcast_to(unsqueeze(broadcast_to(order, rows), -1), sides.shape());
+  if (adjoint) {  // x^T = U^T L^T with its columns in order: the last step puts rows there
+    const Tensor half = solve_triangular(transpose(matrix), sides, false);
+    const Tensor permuted = solve_triangular(transpose(matrix), half, true, true, true);
+    return scatter(zeros_like(permuted.inner()), -2, index, permuted);
+  }
   const Tensor half = solve_triangular(matrix, gather(sides, -2, index), false, true, true);
   return solve_triangular(matrix, half, true);
 }

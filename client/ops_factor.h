@@ -36,8 +36,10 @@ Tensor inv(const Tensor& x);
 std::tuple<Tensor, Tensor, Tensor> lu_factor(const Tensor& x);
 /// P, L and U with x = P L U.
 std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& x);
-/// The solution of x y = b from the first two results of `lu_factor`.
-Tensor lu_solve(const Tensor& factors, const Tensor& order, const Tensor& b);
+/// The solution of x y = b from the first two results of `lu_factor`; of y x = b unless `left`,
+/// with x^T for x if `adjoint`.
+Tensor lu_solve(const Tensor& factors, const Tensor& order, const Tensor& b, bool left = true,
+                bool adjoint = false);
 
 Tensor det(const Tensor& x);  ///< the gradient is exact for singular matrices too
 /// Sign (-1, 0, 1) and logarithm of the magnitude of the determinant.

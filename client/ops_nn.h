@@ -122,6 +122,10 @@ Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight = {}, 
 /// Over [N, C, ...] in `groups` groups of channels; weight and bias [C] or undefined.
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
+/// Over [N, C, ...], each channel of each element of the batch by itself; weight and bias [C] or
+/// undefined.
+Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
+                     double eps = 1e-5);
 /// Over [N, C, ...] with given per-channel statistics; any of the tensors after x may be undefined,
 /// and without mean and variance the batch's own are used.
 Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance,

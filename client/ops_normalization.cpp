@@ -100,6 +100,12 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   return affine(result, per_channel("group_norm", weight, x), per_channel("group_norm", bias, x));
 }
 
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const CallScope scope;
+  if (x.rank() < 3) refuse("instance_norm", str_cat("takes [N, C, d...], not ", x.shape().str()));
+  return group_norm(x, x.size(1), weight, bias, eps);
+}
+
 Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight,
                   const Tensor& bias, double eps) {
   const CallScope scope;

@@ -1,9 +1,11 @@
 // Borders and sliding windows: elements taken by computed indices along one axis at a time.
 #include <algorithm>
+#include <limits>
 
 #include "client/apply.h"
 #include "client/host_list.h"
 #include "client/ops.h"
+#include "client/promotion.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/window.h"
 
@@ -105,6 +107,43 @@ Tensor unfold(const Tensor& x, const Extent2d& kernel, const Extent2d& dilation,
   const Tensor columns = permute(windows, Dims{0, 1, 3, 5, 2, 4});  // [N, C, KH, KW, OH, OW]
   return reshape(columns, {x.size(0), x.size(1) * kernel.height * kernel.width,
                            windows.size(2) * windows.size(4)});
+}
+
+Tensor fold(const Tensor& columns, const Extent2d& size, const Extent2d& kernel,
+            const Extent2d& dilation, const Extent2d& padding, const Extent2d& stride) {
+  const CallScope scope;
+  require_float("fold", columns.dtype());
+  if (is_half(columns.dtype())) {
+    return through_f32(
+        columns, [&](const Tensor& f) { return fold(f, size, kernel, dilation, padding, stride); });
+  }
+  if (std::min({size.height, size.width, padding.height, padding.width}) < 0) {
+    refuse("fold", "a size or padding is negative");
+  }
+  const auto padded = [](int64_t length, int64_t by) {
+    constexpr int64_t kCap = std::numeric_limits<int64_t>::max();
+    return capped_sum(capped_sum(length, by, kCap), by, kCap);
+  };
+  const Shape plane = {padded(size.height, padding.height), padded(size.width, padding.width)};
+  throw_if_error(check_shape(plane));
+  // Which element of the padded plane each element of a column is.
+  const Tensor numbers = arange(0, plane.numel(), 1, columns.device().without_autodiff());
+  const Tensor position =
+      unfold(reshape(numbers, {1, 1, plane[0], plane[1]}), kernel, dilation, 0, stride)[0];
+  const int64_t taps = position.size(0);
+  const bool fits = columns.rank() == 3 && taps > 0 && columns.size(1) % taps == 0 &&
+                    columns.size(2) == position.size(1);
+  if (!fits) {
+    refuse("fold", str_cat("columns of ", columns.shape().str(), " are not [N, C * ", taps, ", ",
+                           position.size(1), "]"));
+  }
+  const int64_t channels = columns.size(1) / taps;
+  const Tensor rows = reshape(columns, {columns.size(0) * channels, taps * columns.size(2)});
+  const Tensor none =
+      zeros({rows.size(0), plane.numel()}, columns.device().without_autodiff(), columns.dtype());
+  const Tensor sums = reshape(index_add(none, 1, ravel(position), rows),
+                              {columns.size(0), channels, plane[0], plane[1]});
+  return narrow(narrow(sums, 2, padding.height, size.height), 3, padding.width, size.width);
 }
 
 }  // namespace remora

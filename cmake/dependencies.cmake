@@ -18,14 +18,17 @@ if(REMORA_ZIP STREQUAL "ON" OR (REMORA_ZIP STREQUAL "AUTO" AND NOT REMORA_STATIC
   endif()
 endif()
 
-# cpu: any OpenBLAS with a CBLAS interface.
+# cpu: any OpenBLAS with a CBLAS interface, and KISS FFT, which is a header.
 set(REMORA_HAVE_CPU OFF)
 if(NOT REMORA_CPU STREQUAL "OFF")
   pkg_check_modules(openblas IMPORTED_TARGET openblas)
-  if(openblas_FOUND)
+  find_path(REMORA_KISSFFT kissfft/kissfft.hh)
+  mark_as_advanced(REMORA_KISSFFT)
+  if(openblas_FOUND AND REMORA_KISSFFT)
     set(REMORA_HAVE_CPU ON)
   elseif(REMORA_CPU STREQUAL "ON")
-    message(FATAL_ERROR "REMORA_CPU=ON needs OpenBLAS (Debian: libopenblas-dev); pkg-config finds no openblas")
+    message(FATAL_ERROR "REMORA_CPU=ON needs OpenBLAS and KISS FFT (Debian: libopenblas-dev libkissfft-dev); pkg-config "
+      "finds openblas '${openblas_VERSION}', kissfft/kissfft.hh is in '${REMORA_KISSFFT}'")
   endif()
 endif()
 

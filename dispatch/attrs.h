@@ -196,6 +196,13 @@ struct TriangleAttrs {
   bool operator==(const TriangleAttrs&) const = default;
 };
 
+/// The direction of a Fourier transform: exp(-2 pi i j k / n), or its conjugate.
+struct FftAttrs {
+  bool inverse = false;
+  static constexpr auto fields() { return std::make_tuple(key("inverse", &FftAttrs::inverse)); }
+  bool operator==(const FftAttrs&) const = default;
+};
+
 /// Whether a factorisation gives square orthogonal factors or only the columns that matter.
 struct FactorAttrs {
   bool full = false;
@@ -212,10 +219,10 @@ struct ToleranceAttrs {
   bool operator==(const ToleranceAttrs&) const = default;
 };
 
-using Attrs =
-    std::variant<NoAttrs, FullAttrs, ArangeAttrs, RandomAttrs, DTypeAttrs, ReduceAttrs, AxisAttrs,
-                 ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs, ConvAttrs, PoolAttrs,
-                 OrderAttrs, SortAttrs, ScatterAttrs, TriangleAttrs, FactorAttrs, ToleranceAttrs>;
+using Attrs = std::variant<NoAttrs, FullAttrs, ArangeAttrs, RandomAttrs, DTypeAttrs, ReduceAttrs,
+                           AxisAttrs, ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs,
+                           ConvAttrs, PoolAttrs, OrderAttrs, SortAttrs, ScatterAttrs, TriangleAttrs,
+                           FactorAttrs, ToleranceAttrs, FftAttrs>;
 
 /// Calls `visit(field)` for each field of `attrs`' active struct, with the field's value, in order.
 template <typename AnyAttrs, typename Visitor>

@@ -36,6 +36,7 @@ absl::StatusOr<Specs> scatter(const ShapeContext& context);
 absl::StatusOr<Specs> square_matrix(const ShapeContext& context);
 absl::StatusOr<Specs> solve_matrix(const ShapeContext& context);
 absl::StatusOr<Specs> lu_factor(const ShapeContext& context);
+absl::StatusOr<Specs> fft(const ShapeContext& context);
 absl::StatusOr<Specs> qr(const ShapeContext& context);
 absl::StatusOr<Specs> eigh(const ShapeContext& context);
 absl::StatusOr<Specs> svd(const ShapeContext& context);

@@ -149,4 +149,12 @@ absl::StatusOr<Specs> max_pool2d(const ShapeContext& context) {
   return Specs{output, {DType::kI64, output.shape}};
 }
 
+absl::StatusOr<Specs> fft(const ShapeContext& context) {
+  const Shape& shape = context.inputs[0].shape;
+  if (shape.rank() < 2 || shape[shape.rank() - 1] != 2) {
+    return invalid(context, "takes pairs [.., n, 2], not ", shape.str());
+  }
+  return Specs{context.inputs[0]};
+}
+
 }  // namespace remora::dispatch::rules

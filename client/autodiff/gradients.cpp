@@ -123,6 +123,7 @@ kNotDifferentiable(logical_not)
 UNARY_RULE(reciprocal, kResult, -(g * (r * r)))
 UNARY_RULE(square, kX, g * (2.0 * x))
 UNARY_RULE(log1p, kX, g / (1.0 + x))
+UNARY_RULE(cbrt, kResult, g / (r * r * 3.0))
 UNARY_RULE(expm1, kResult, g * (r + 1.0))
 UNARY_RULE(asin, kX, g * rsqrt((1.0 - x) * (1.0 + x)))
 UNARY_RULE(acos, kX, -(g * rsqrt((1.0 - x) * (1.0 + x))))
@@ -229,7 +230,8 @@ RULE(pinv, kX | kResult, pinv_rule)
 RULE(det, kX, det_rule)  // exact for singular matrices
 
 // -- the gradient goes to the selected element, whose index is the second output
-OUTPUTS_RULE(max_pool2d, 2, max_pool2d_rule)
+OUTPUTS_RULE(fft, kNothing, fft_rule)
+RULE(max_pool2d, 2, max_pool2d_rule)
 OUTPUTS_RULE(cummax, 2, selected_rule)
 OUTPUTS_RULE(cummin, 2, selected_rule)
 OUTPUTS_RULE(sort, 2, selected_rule)

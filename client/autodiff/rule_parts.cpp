@@ -237,6 +237,11 @@ Gradients max_pool2d_rule(const RuleContext& context) {
   return {reshape(spread, input)};
 }
 
+Gradients fft_rule(const RuleContext& context) {
+  const bool inverse = context.attrs<dispatch::FftAttrs>().inverse;
+  return {apply(OpCode::fft, {context.cotangent()}, dispatch::FftAttrs{!inverse})};
+}
+
 Gradients softmax_rule(const RuleContext& context) {
   const Tensor& g = context.cotangent();
   const Tensor r = context.output();

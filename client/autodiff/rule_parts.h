@@ -43,6 +43,7 @@ Gradients conv2d_rule(const RuleContext& context);
 Gradients conv2d_input_grad_rule(const RuleContext& context);
 Gradients conv2d_weight_grad_rule(const RuleContext& context);
 Gradients max_pool2d_rule(const RuleContext& context);
+Gradients fft_rule(const RuleContext& context);
 Gradients softmax_rule(const RuleContext& context);
 
 }  // namespace remora::autodiff

@@ -86,6 +86,17 @@ struct OptionFields<InterpolateOptions> {
                       &InterpolateOptions::mode, &InterpolateOptions::align_corners);
 };
 template <>
+struct OptionFields<StftOptions> {
+  static constexpr auto kFields = std::make_tuple(&StftOptions::hop, &StftOptions::window,
+                                                  &StftOptions::center, &StftOptions::normalized);
+};
+template <>
+struct OptionFields<AttentionOptions> {
+  static constexpr auto kFields = std::make_tuple(
+      &AttentionOptions::mask, &AttentionOptions::dropout, &AttentionOptions::causal,
+      &AttentionOptions::scale, &AttentionOptions::grouped_heads);
+};
+template <>
 struct OptionFields<CrossEntropyOptions> {
   static constexpr auto kFields =
       std::make_tuple(&CrossEntropyOptions::weight, &CrossEntropyOptions::ignore_index,

@@ -127,7 +127,7 @@ Tensor InstanceNorm::forward(const Tensor& x) const {
     refuse(name_, str_cat("one value per channel and example in ", x.shape().str(),
                           " has no variance; training needs two or more"));
   }
-  const Tensor result = group_norm(x, channels_, weight, bias, options_.eps);
+  const Tensor result = instance_norm(x, weight, bias, options_.eps);
   if (training() && running_mean_) {
     const NoGrad guard;
     Dims axes;

@@ -2,6 +2,7 @@
 #include "kernels/cpu/kernel_table.h"
 
 #include "kernels/cpu/conv2d.h"
+#include "kernels/cpu/fft.h"
 #include "kernels/cpu/in_f32.h"
 #include "kernels/cpu/lapack.h"
 #include "kernels/cpu/order.h"
@@ -58,6 +59,8 @@ int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs
       return scan_scratch_bytes(inputs[0], std::get<dispatch::AxisAttrs>(attrs).axis);
     case dispatch::OpCode::sort:
       return sort_scratch_bytes(inputs[0], std::get<dispatch::SortAttrs>(attrs).axis, threads);
+    case dispatch::OpCode::fft:
+      return fft_scratch_bytes(inputs[0], threads);
     case dispatch::OpCode::cholesky:
     case dispatch::OpCode::solve_triangular:
     case dispatch::OpCode::lu_factor:

@@ -169,6 +169,9 @@ inline double r_log1p(double x) { return std::log1p(x); }
 inline float r_expm1(float x) { return static_cast<float>(std::expm1(static_cast<double>(x))); }
 inline double r_expm1(double x) { return std::expm1(x); }
 
+inline float r_cbrt(float x) { return static_cast<float>(std::cbrt(static_cast<double>(x))); }
+inline double r_cbrt(double x) { return std::cbrt(x); }
+
 inline float r_fmod(float x, float y) { return std::fmod(x, y); }
 inline double r_fmod(double x, double y) { return std::fmod(x, y); }
 /// Of integers, a divisor of 0 gives 0 here and the kernel reports it; -1 is kept from the

@@ -60,6 +60,13 @@ TEST(arrange, windows_become_the_last_axis) {
   const Tensor image = integers({0, 1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 3, 3});
   expect_integers(unfold(image, Extent2d(2, 1), 1, 0, Extent2d(1, 2)), {0, 2, 3, 5, 3, 5, 6, 8},
                   {1, 2, 4});
+  expect_floats(fold(floats({0, 2, 3, 5, 3, 5, 6, 8}, {1, 2, 4}), {3, 4}, {2, 1}, 1, 0, {1, 2}),
+                {0, 0, 2, 0, 6, 0, 10, 0, 6, 0, 8, 0}, {1, 1, 3, 4});
+  const Tensor columns = floats(std::vector<float>(16, 1.0F), {1, 4, 4});
+  expect_floats(fold(columns, 2, 2, 1, 1, 2), {1, 1, 1, 1}, {1, 1, 2, 2});
+  expect_error(kInvalid, "fold: columns", [&] { fold(columns, 3, 3); });
+  expect_error(kInvalid, "fold", [&] { fold(columns, -1, 2); });
+  expect_error(kInvalid, "elements", [&] { fold(columns, Extent2d(INT64_MAX), 2, 1, 1); });
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, 6, 1); });
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, 2, 0); });
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, INT64_MAX, 1); });

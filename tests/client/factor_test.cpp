@@ -52,6 +52,10 @@ TEST(factor, solvers_agree) {
   expect_close(matmul(x, inv(x)), broadcast_to(eye(3, std::nullopt, test_device()), x.shape()));
   const auto [factors, order, parity] = lu_factor(x);
   expect_close(lu_solve(factors, order, b), solve(x, b));
+  expect_close(lu_solve(factors, order, b, true, true), solve(transpose(x), b));
+  const Tensor row = transpose(b);
+  expect_close(lu_solve(factors, order, row, false), solve(x, row, false));
+  expect_close(lu_solve(factors, order, row, false, true), solve(transpose(x), row, false));
   const Tensor definite = matmul(x, transpose(x));
   expect_close(cholesky_solve(b, cholesky(definite)), solve(definite, b), 1e-4);
   expect_close(cholesky_inverse(cholesky(definite, true), true), inv(definite), 1e-4);

@@ -264,6 +264,24 @@ std::vector<GradientCase> smooth_cases() {
        [](X x) {
          return huber_loss(x[0], floats({0, 0, 0}, {3}), Reduction::kSum, 0.9);
        }},
+      {"attention",
+       {{2, 3, 2}, {2, 4, 2}, {2, 4, 3}},
+       [](X x) {
+         return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = true, .scale = 1.5});
+       }},
+      {"attention_masked",
+       {{3, 2}, {2, 2}, {2, 2}, {3, 2}},
+       [](X x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); }},
+      {"rotary_embedding",
+       {{2, 4}},
+       [](X x) {
+         return square(
+             rotary_embedding(x[0], floats({0.5F, 0.8F}, {2}), floats({0.3F, 0.2F}, {2})));
+       }},
+      {"fft", {{3, 2}}, [](X x) { return square(fft(x[0])); }},
+      {"irfft", {{3, 2}}, [](X x) { return square(irfft(rfft(irfft(x[0], 5)), 4)); }},
+      {"fold", {{1, 4, 4}}, [](X x) { return square(fold(x[0], 3, 2)); }},
+      {"instance_norm", {{1, 2, 3}, {2}, {2}}, [](X x) { return instance_norm(x[0], x[1], x[2]); }},
       {"embedding",
        {{3, 2}},
        [](X x) {
@@ -290,6 +308,7 @@ std::vector<GradientCase> special_cases() {
       UNARY_CASE(atan),
       {"acosh", {row}, [](X x) { return acosh(x[0] + 1.5); }},
       {"atanh", {row}, [](X x) { return atanh(x[0] * 0.5); }},
+      UNARY_CASE(cbrt),
       UNARY_CASE(exp2),
       UNARY_CASE(log2),
       UNARY_CASE(log10),

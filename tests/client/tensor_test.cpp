@@ -102,6 +102,57 @@ TEST(tensor, seed_reproduces) {
   }
 }
 
+TEST(creation, randperm_is_a_permutation_that_the_seed_decides) {
+  const auto draw = [] {
+    manual_seed(5);
+    return randperm(50, test_device()).to_vector<int64_t>();
+  };
+  std::vector<int64_t> order = draw();
+  EXPECT_EQ(order, draw());
+  EXPECT_FALSE(std::ranges::is_sorted(order));
+  std::ranges::sort(order);
+  for (int64_t i = 0; i < 50; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
+  expect_integers(randperm(0, test_device()), {}, {0});
+  expect_error(kInvalid, "randperm", [] { randperm(-1, test_device()); });
+}
+
+TEST(creation, multinomial_draws_in_proportion_to_the_weights) {
+  manual_seed(11);
+  const Tensor weights = floats({1, 0, 3, 0}, {4});
+  const std::vector<int64_t> many = multinomial(weights, 4000, true).to_vector<int64_t>();
+  const auto count = [&](int64_t category) { return std::ranges::count(many, category); };
+  EXPECT_EQ(count(1) + count(3), 0);
+  EXPECT_NEAR(static_cast<double>(count(0)), 1000, 110);  // 4 standard deviations
+  const Tensor rows = floats({1, 0, 2, 0, 0, 5, 0, 1}, {2, 4});
+  for (int i = 0; i < 20; ++i) {
+    std::vector<int64_t> drawn = multinomial(rows, 2).to_vector<int64_t>();
+    std::sort(drawn.begin(), drawn.begin() + 2);
+    std::sort(drawn.begin() + 2, drawn.end());
+    EXPECT_EQ(drawn, (std::vector<int64_t>{0, 2, 1, 3}));
+  }
+  int64_t firsts = 0;
+  for (int i = 0; i < 200; ++i) {
+    firsts += multinomial(weights, 1).item<int64_t>() == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(firsts), 50, 25);
+}
+
+TEST(creation, multinomial_of_no_distribution_is_an_error_of_the_op) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& bad : {std::vector<float>{1, -1}, {0, 0}, {1, infinity}}) {
+    for (const bool replacement : {false, true}) {
+      expect_error(kInvalid, "out of range",
+                   [&] { multinomial(floats(bad, {2}), 1, replacement).to_vector<int64_t>(); });
+    }
+  }
+  expect_error(kInvalid, "out of range", [&] {
+    multinomial(floats({1, 0}, {2}), 2).to_vector<int64_t>();
+  });
+  expect_error(kInvalid, "3 draws without replacement", [&] {
+    multinomial(floats({1, 1}, {2}), 3);
+  });
+}
+
 TEST(creation, known_answers) {
   const Device device = test_device();
   expect_integers(arange(0, 5, 2, device), {0, 2, 4}, {3});

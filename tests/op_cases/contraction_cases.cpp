@@ -7,6 +7,7 @@ namespace remora::test {
 namespace {
 
 using dispatch::ConvAttrs;
+using dispatch::FftAttrs;
 using dispatch::PoolAttrs;
 
 void add_matmul(OpCases& cases) {
@@ -90,12 +91,27 @@ void add_max_pool2d(OpCases& cases) {
   cases.push_back({op, "i64", {i64({1, 2, 4, 4})}, two_by_two});
 }
 
+void add_fft(OpCases& cases) {
+  for (const bool inverse : {false, true}) {
+    const std::string suffix = inverse ? ", inverse" : "";
+    // Powers of two, small factors, a prime, a prime beyond what is done directly, and twice one.
+    for (const int64_t n : {1, 2, 8, 30, 13, 67, 134}) {
+      const std::string name = "f32 of " + std::to_string(n) + suffix;
+      cases.push_back({"fft", name, {f32({2, n, 2})}, FftAttrs{inverse}});
+    }
+    cases.push_back({"fft", "f32 of nothing" + suffix, {f32({3, 0, 2})}, FftAttrs{inverse}});
+    cases.push_back({"fft", "f32 no lines" + suffix, {f32({0, 4, 2})}, FftAttrs{inverse}});
+    cases.push_back({"fft", "f32 many lines" + suffix, {f32({700, 16, 2})}, FftAttrs{inverse}});
+  }
+}
+
 }  // namespace
 
 void add_contraction_cases(OpCases& cases) {
   add_matmul(cases);
   add_convolutions(cases);
   add_max_pool2d(cases);
+  add_fft(cases);
 }
 
 }  // namespace remora::test

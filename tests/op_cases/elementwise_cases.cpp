@@ -151,6 +151,7 @@ void add_elementwise_cases(OpCases& cases) {
   unary(cases, "reciprocal", 0.2, 3.0);
   unary(cases, "square");
   unary(cases, "log1p", -0.9, 3.0);
+  unary(cases, "cbrt", 0.1, 9.0);
   unary(cases, "expm1", -3.0, 3.0);
   unary(cases, "asin", -0.9, 0.9);
   unary(cases, "acos", -0.9, 0.9);
@@ -172,6 +173,7 @@ void add_elementwise_cases(OpCases& cases) {
   unary(cases, "lgamma", 0.3, 6.0);
   unary(cases, "digamma", 0.3, 6.0);
   unary(cases, "bitwise_not");
+  cases.push_back({"cbrt", "f32 negative", {listed({4}, {-27.0, -1.5, -1e-30, -1e30})}});
   cases.push_back({"exp2", "f32 far apart", {f32({200}, -150.0, 130.0)}});
   cases.push_back({"log2", "f32 far apart", {f32({200}, 1e-38, 1e38)}});
   cases.push_back({"log2", "f32 near 1", {f32({200}, 0.9, 1.1)}});

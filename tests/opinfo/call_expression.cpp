@@ -1,7 +1,9 @@
 #include "tests/opinfo/call_expression.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "client/bindings/convert.h"
 #include "client/bindings/function.h"
@@ -70,6 +72,23 @@ constexpr Builtin kBuiltins[] = {
        const auto& tensor = get<Tensor>("values_of", arguments, 0);
        if (tensor.rank() == 0) return Argument(tensor.item<int64_t>());
        return bindings::to_argument(tensor.to_vector<int64_t>());
+     }},
+    // LAPACK's pivots (row i was swapped with row p[i], from 1) as the order of rows they make.
+    {"order_of_pivots",
+     [](const Arguments& arguments) {
+       const auto& pivots = get<Tensor>("order_of_pivots", arguments, 0);
+       std::vector<int64_t> order = astype(pivots, DType::kI64).to_vector<int64_t>();
+       const auto rows = static_cast<size_t>(pivots.size(-1));
+       for (size_t first = 0; rows > 0 && first < order.size(); first += rows) {
+         const std::vector<int64_t> swaps(order.begin() + static_cast<int64_t>(first),
+                                          order.begin() + static_cast<int64_t>(first + rows));
+         std::iota(order.begin() + static_cast<int64_t>(first),
+                   order.begin() + static_cast<int64_t>(first + rows), int64_t{0});
+         for (size_t i = 0; i < rows; ++i) {
+           std::swap(order[first + i], order.at(first + static_cast<size_t>(swaps[i]) - 1));
+         }
+       }
+       return Argument(from_data(order, pivots.shape(), pivots.device()));
      }},
     // x[index].
     {"getitem",

@@ -1,6 +1,7 @@
 // Matrix products, convolution with its gradients, and pooling: loops over every index, straight
 // from the definitions.
 #include <cmath>
+#include <numbers>
 
 #include "tests/reference/reference.h"
 
@@ -156,6 +157,27 @@ Arrays max_pool2d(const Arrays& inputs, const dispatch::Attrs& attrs) {
   return {largest, places};
 }
 
+Arrays fft(const Arrays& inputs, const dispatch::Attrs& attrs) {
+  const Array& x = inputs[0];
+  const int64_t n = x.spec.shape[x.rank() - 2];
+  const double sign = std::get<dispatch::FftAttrs>(attrs).inverse ? 1.0 : -1.0;
+  Array result(x.spec);
+  for_each(x.spec.shape, [&](const Dims&, int64_t to) {
+    const int64_t k = to / 2 % n;
+    const int64_t line = to - 2 * k - to % 2;
+    for (int64_t j = 0; j < n; ++j) {
+      const double angle =
+          sign * 2.0 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
+      const double real = x.reals[static_cast<size_t>(line + 2 * j)];
+      const double imaginary = x.reals[static_cast<size_t>(line + 2 * j + 1)];
+      result.reals[static_cast<size_t>(to)] +=
+          to % 2 == 0 ? real * std::cos(angle) - imaginary * std::sin(angle)
+                      : real * std::sin(angle) + imaginary * std::cos(angle);
+    }
+  });
+  return {result};
+}
+
 }  // namespace
 
 void add_contractions(Table& table) {
@@ -163,6 +185,7 @@ void add_contractions(Table& table) {
   table["conv2d"] = conv2d;
   table["conv2d_input_grad"] = conv2d_input_grad;
   table["conv2d_weight_grad"] = conv2d_weight_grad;
+  table["fft"] = fft;
   table["max_pool2d"] = max_pool2d;
 }
 

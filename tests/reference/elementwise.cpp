@@ -171,6 +171,7 @@ void add_unary(Table& t) {
   unary(
       t, "square", [](double x) { return x * x; }, [](Integer x) { return product(x, x); });
   unary(t, "log1p", [](double x) { return std::log1p(x); });
+  unary(t, "cbrt", [](double x) { return std::cbrt(x); });
   unary(t, "expm1", [](double x) { return std::expm1(x); });
 }
 
