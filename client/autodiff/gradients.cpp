@@ -230,8 +230,8 @@ RULE(pinv, kX | kResult, pinv_rule)
 RULE(det, kX, det_rule)  // exact for singular matrices
 
 // -- the gradient goes to the selected element, whose index is the second output
-OUTPUTS_RULE(fft, kNothing, fft_rule)
-RULE(max_pool2d, 2, max_pool2d_rule)
+RULE(fft, kNothing, fft_rule)
+OUTPUTS_RULE(max_pool2d, 2, max_pool2d_rule)
 OUTPUTS_RULE(cummax, 2, selected_rule)
 OUTPUTS_RULE(cummin, 2, selected_rule)
 OUTPUTS_RULE(sort, 2, selected_rule)

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "dispatch/device_state.h"
 #include "remora/remora.h"
 
 namespace remora::bindings {

@@ -98,7 +98,8 @@ TEST(attention, a_query_that_sees_nothing_gives_zeros_and_no_nan_in_gradients) {
   const Tensor key = leaf(one.key, {kKeys, kWidth});
   const Tensor value = leaf(one.value, {kKeys, kValueWidth});
   const Tensor result = scaled_dot_product_attention(query, key, value, {.mask = mask});
-  for (const Tensor& gradient : autodiff::grad(sum(square(result)), {query, key, value})) {
+  const std::vector<Tensor> inputs = {query, key, value};
+  for (const Tensor& gradient : autodiff::grad(sum(square(result)), inputs)) {
     for (const float element : gradient.to_vector<float>()) EXPECT_TRUE(std::isfinite(element));
   }
 }

@@ -77,7 +77,7 @@ constexpr Builtin kBuiltins[] = {
     {"order_of_pivots",
      [](const Arguments& arguments) {
        const auto& pivots = get<Tensor>("order_of_pivots", arguments, 0);
-       std::vector<int64_t> order = astype(pivots, DType::kI64).to_vector<int64_t>();
+       std::vector<int64_t> order = pivots.astype(DType::kI64).to_vector<int64_t>();
        const auto rows = static_cast<size_t>(pivots.size(-1));
        for (size_t first = 0; rows > 0 && first < order.size(); first += rows) {
          const std::vector<int64_t> swaps(order.begin() + static_cast<int64_t>(first),

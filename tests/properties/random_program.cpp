@@ -100,6 +100,7 @@ class AttrsProposal {
   TriangleAttrs operator()(const TriangleAttrs&) {
     return {random_.chance(0.5), random_.chance(0.5)};
   }
+  FftAttrs operator()(const FftAttrs&) { return {random_.chance(0.5)}; }
   FactorAttrs operator()(const FactorAttrs&) { return {random_.chance(0.3)}; }
   ToleranceAttrs operator()(const ToleranceAttrs&) { return {Scalar(1e-5)}; }
 
