@@ -196,6 +196,17 @@ struct TriangleAttrs {
   bool operator==(const TriangleAttrs&) const = default;
 };
 
+/// How the scores of attention are scaled, and whether query i sees keys 0 .. i only.
+struct AttentionAttrs {
+  bool causal = false;
+  Scalar scale;
+  static constexpr auto fields() {
+    return std::make_tuple(key("causal", &AttentionAttrs::causal),
+                           param("scale", &AttentionAttrs::scale));
+  }
+  bool operator==(const AttentionAttrs&) const = default;
+};
+
 /// The direction of a Fourier transform: exp(-2 pi i j k / n), or its conjugate.
 struct FftAttrs {
   bool inverse = false;
@@ -222,7 +233,7 @@ struct ToleranceAttrs {
 using Attrs = std::variant<NoAttrs, FullAttrs, ArangeAttrs, RandomAttrs, DTypeAttrs, ReduceAttrs,
                            AxisAttrs, ArgReduceAttrs, ShapeAttrs, PermuteAttrs, SliceAttrs,
                            ConvAttrs, PoolAttrs, OrderAttrs, SortAttrs, ScatterAttrs, TriangleAttrs,
-                           FactorAttrs, ToleranceAttrs, FftAttrs>;
+                           FactorAttrs, ToleranceAttrs, FftAttrs, AttentionAttrs>;
 
 /// Calls `visit(field)` for each field of `attrs`' active struct, with the field's value, in order.
 template <typename AnyAttrs, typename Visitor>

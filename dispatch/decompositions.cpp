@@ -10,8 +10,8 @@ Decomposition find_decomposition(OpCode code) {
 #define BINARY(...)
 #define TERNARY(...)
 #define OP(...)
-#define FAST(number, name, inputs, attrs, rule, decomposition, ...) \
-  case OpCode::name:                                                \
+#define FAST(number, name, inputs, outputs, attrs, rule, decomposition, ...) \
+  case OpCode::name:                                                         \
     return &(decomposition);
 #include "dispatch/ops.def"
 #undef UNARY

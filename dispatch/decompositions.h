@@ -12,6 +12,8 @@ namespace remora::dispatch {
 using Decomposition = Values (*)(std::span<const Value> inputs, const Attrs& attrs);
 
 Values decompose_softmax(std::span<const Value> inputs, const Attrs& attrs);
+Values decompose_attention(std::span<const Value> inputs, const Attrs& attrs);
+Values decompose_attention_grad(std::span<const Value> inputs, const Attrs& attrs);
 
 /// The decomposition of a FAST row, or nullptr.
 Decomposition find_decomposition(OpCode code);

@@ -60,8 +60,10 @@ const std::vector<OpInfo>& rows() {
 #define OP(number, name, kind, inputs, outputs, attrs, rule, dtypes, doc) \
   OpInfo{OpCode::name, #name,   OpKind::kind, inputs, outputs, dtypes,    \
          &rules::rule, attrs{}, false,        "",     doc},
-#define FAST(number, name, inputs, attrs, rule, decomposition, dtypes, doc)                       \
-  OpInfo{OpCode::name, #name, OpKind::kComposite, inputs, 1, dtypes, &rules::rule, attrs{}, true, \
+#define FAST(number, name, inputs, outputs, attrs, rule, decomposition, dtypes, doc) \
+  OpInfo{OpCode::name, #name,   OpKind::kComposite,                                  \
+         inputs,       outputs, dtypes,                                              \
+         &rules::rule, attrs{}, true,                                                \
          "",           doc},
 #include "dispatch/ops.def"
 #undef ELEMENTWISE

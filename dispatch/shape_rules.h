@@ -37,6 +37,8 @@ absl::StatusOr<Specs> square_matrix(const ShapeContext& context);
 absl::StatusOr<Specs> solve_matrix(const ShapeContext& context);
 absl::StatusOr<Specs> lu_factor(const ShapeContext& context);
 absl::StatusOr<Specs> fft(const ShapeContext& context);
+absl::StatusOr<Specs> attention(const ShapeContext& context);
+absl::StatusOr<Specs> attention_grad(const ShapeContext& context);
 absl::StatusOr<Specs> qr(const ShapeContext& context);
 absl::StatusOr<Specs> eigh(const ShapeContext& context);
 absl::StatusOr<Specs> svd(const ShapeContext& context);

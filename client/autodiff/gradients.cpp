@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "client/autodiff/attention_rule.h"
 #include "client/autodiff/linalg_rules.h"
 #include "client/autodiff/node.h"
 #include "client/autodiff/rule_parts.h"
@@ -82,11 +83,11 @@ constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const Rul
     static constexpr GradientRule kRule = make_rule(saves, &(function)); \
   };
 
-/// A rule that needs the outputs whose bits are given, and no input.
-#define OUTPUTS_RULE(op, outputs, function)                                 \
-  template <>                                                               \
-  struct Rule<OpCode::op> {                                                 \
-    static constexpr GradientRule kRule = {kNothing, outputs, &(function)}; \
+/// A rule that needs the inputs and outputs whose bits are given.
+#define OUTPUTS_RULE(op, inputs, outputs, function)                       \
+  template <>                                                             \
+  struct Rule<OpCode::op> {                                               \
+    static constexpr GradientRule kRule = {inputs, outputs, &(function)}; \
   };
 
 #define kNotDifferentiable(op)                \
@@ -221,6 +222,8 @@ RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
 
 // -- composites with a fast path
 RULE(softmax, kResult, softmax_rule)
+OUTPUTS_RULE(attention, 15, 3, attention_rule)  // query, key, value, mask; output, sums
+kNotDifferentiable(attention_grad)  // attention_rule uses it only where no graph is made
 
 // -- linear algebra
 RULE(cholesky, kResult, cholesky_rule)
@@ -231,16 +234,16 @@ RULE(det, kX, det_rule)  // exact for singular matrices
 
 // -- the gradient goes to the selected element, whose index is the second output
 RULE(fft, kNothing, fft_rule)
-OUTPUTS_RULE(max_pool2d, 2, max_pool2d_rule)
-OUTPUTS_RULE(cummax, 2, selected_rule)
-OUTPUTS_RULE(cummin, 2, selected_rule)
-OUTPUTS_RULE(sort, 2, selected_rule)
+OUTPUTS_RULE(max_pool2d, kNothing, 2, max_pool2d_rule)
+OUTPUTS_RULE(cummax, kNothing, 2, selected_rule)
+OUTPUTS_RULE(cummin, kNothing, 2, selected_rule)
+OUTPUTS_RULE(sort, kNothing, 2, selected_rule)
 
 // -- factorisations: what their factors are known to satisfy
-OUTPUTS_RULE(lu_factor, 3, lu_factor_rule)
-OUTPUTS_RULE(qr, 3, qr_rule)
-OUTPUTS_RULE(eigh, 3, eigh_rule)
-OUTPUTS_RULE(svd, 7, svd_rule)
+OUTPUTS_RULE(lu_factor, kNothing, 3, lu_factor_rule)
+OUTPUTS_RULE(qr, kNothing, 3, qr_rule)
+OUTPUTS_RULE(eigh, kNothing, 3, eigh_rule)
+OUTPUTS_RULE(svd, kNothing, 7, svd_rule)
 
 // clang-format on
 

@@ -60,8 +60,16 @@ MultiheadAttention::MultiheadAttention(int64_t width, int64_t heads,
   if (options.bias) init::zeros(*out_->bias());
 }
 
+Tensor MultiheadAttention::batch_first(const Tensor& x) const {
+  return options_.batch_first ? x : transpose(x, 0, 1);
+}
+
 MultiheadAttention::Projected MultiheadAttention::project(const Tensor& query, const Tensor& key,
-                                                          const Tensor& value) const {
+                                                          const Tensor& value,
+                                                          const AttentionMasks& masks) const {
+  check_sequence("query", query, width_);
+  check_sequence("key", key, options_.key_width.value_or(width_));
+  check_sequence("value", value, options_.value_width.value_or(width_));
   const auto part = [&](const std::optional<Parameter>& own, int64_t index) {
     if (own) return own->tensor();
     return narrow(in_weight_->tensor(), 0, index * width_, width_);
@@ -69,9 +77,21 @@ MultiheadAttention::Projected MultiheadAttention::project(const Tensor& query, c
   const auto bias = [&](int64_t index) {
     return in_bias_ ? narrow(in_bias_->tensor(), 0, index * width_, width_) : Tensor();
   };
-  return {linear(query, part(query_weight_, 0), bias(0)),
-          linear(key, part(key_weight_, 1), bias(1)),
-          linear(value, part(value_weight_, 2), bias(2))};
+  const Projected result = {linear(batch_first(query), part(query_weight_, 0), bias(0)),
+                            linear(batch_first(key), part(key_weight_, 1), bias(1)),
+                            linear(batch_first(value), part(value_weight_, 2), bias(2))};
+  const int64_t batch = result.query.size(0);
+  const int64_t source = result.key.size(1);
+  if (result.key.size(0) != batch || result.value.size(0) != batch ||
+      result.value.size(1) != source) {
+    refuse(kName, str_cat("query ", query.shape().str(), ", key ", key.shape().str(), " and value ",
+                          value.shape().str(), " do not fit each other"));
+  }
+  if (masks.key_padding.defined() && masks.key_padding.shape() != Shape{batch, source}) {
+    refuse(kName, str_cat("the key padding mask is ", masks.key_padding.shape().str(),
+                          "; it must be ", Shape{batch, source}.str()));
+  }
+  return result;
 }
 
 /// [N, L, width] as [N * heads, L, width / heads].
@@ -82,33 +102,25 @@ Tensor MultiheadAttention::heads_of(const Tensor& x) const {
   return reshape(permute(split, {0, 2, 1, 3}), {batch * heads_, length, width_ / heads_});
 }
 
+/// The output of [N, heads, L, width / heads].
+Tensor MultiheadAttention::joined(const Tensor& heads) const {
+  const Tensor side_by_side = permute(heads, {0, 2, 1, 3});
+  return batch_first((*out_)(reshape(side_by_side, {heads.size(0), heads.size(2), width_})));
+}
+
 AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor& key,
                                                const Tensor& value,
                                                const AttentionMasks& masks) const {
   const CallScope scope;
-  check_sequence("query", query, width_);
-  check_sequence("key", key, options_.key_width.value_or(width_));
-  check_sequence("value", value, options_.value_width.value_or(width_));
-  const auto batch_first = [&](const Tensor& x) {
-    return options_.batch_first ? x : transpose(x, 0, 1);
-  };
-  const auto [q, k, v] = project(batch_first(query), batch_first(key), batch_first(value));
+  const auto [q, k, v] = project(query, key, value, masks);
   const int64_t batch = q.size(0);
   const int64_t length = q.size(1);
   const int64_t source = k.size(1);
-  if (k.size(0) != batch || v.size(0) != batch || v.size(1) != source) {
-    refuse(kName, str_cat("query ", query.shape().str(), ", key ", key.shape().str(), " and value ",
-                          value.shape().str(), " do not fit each other"));
-  }
   const int64_t head_width = width_ / heads_;
   const double scale = 1.0 / std::sqrt(static_cast<double>(head_width));
   Tensor scores = matmul(heads_of(q * scale), transpose(heads_of(k)));  // [N * heads, L, S]
   if (masks.attention.defined()) scores = scores + added_mask(masks.attention, scores.dtype());
   if (masks.key_padding.defined()) {
-    if (masks.key_padding.shape() != Shape{batch, source}) {
-      refuse(kName, str_cat("the key padding mask is ", masks.key_padding.shape().str(),
-                            "; it must be ", Shape{batch, source}.str()));
-    }
     const Tensor hidden =
         reshape(added_mask(masks.key_padding, scores.dtype()), {batch, 1, 1, source});
     const Tensor split = reshape(scores, {batch, heads_, length, source});
@@ -116,10 +128,38 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
   }
   const Tensor weights = softmax(scores, -1);
   const Tensor heads = matmul(dropout(weights, options_.dropout, training()), heads_of(v));
-  const Tensor joined =
-      permute(reshape(heads, {batch, heads_, length, width_ / heads_}), {0, 2, 1, 3});
-  const Tensor output = (*out_)(reshape(joined, {batch, length, width_}));
-  return {batch_first(output), mean(reshape(weights, {batch, heads_, length, source}), 1)};
+  return {joined(reshape(heads, {batch, heads_, length, head_width})),
+          mean(reshape(weights, {batch, heads_, length, source}), 1)};
+}
+
+Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const AttentionMasks& masks) const {
+  const CallScope scope;
+  const auto [q, k, v] = project(query, key, value, masks);
+  const int64_t batch = q.size(0);
+  // Masks for [N, heads, L, S].
+  Tensor attention = masks.attention, padding = masks.key_padding;
+  if (attention.defined() && attention.rank() == 3) {
+    attention = reshape(attention, {batch, heads_, attention.size(1), attention.size(2)});
+  }
+  if (padding.defined()) padding = reshape(padding, {batch, 1, 1, padding.size(1)});
+  const bool all_bool = (!attention.defined() || attention.dtype() == DType::kBool) &&
+                        (!padding.defined() || padding.dtype() == DType::kBool);
+  const auto one = [&](const Tensor& mask) {
+    return all_bool ? mask : added_mask(mask, q.dtype());
+  };
+  Tensor mask;
+  if (attention.defined()) mask = one(attention);
+  if (padding.defined()) {
+    const Tensor other = one(padding);
+    mask = !mask.defined() ? other : all_bool ? logical_or(mask, other) : mask + other;
+  }
+  AttentionOptions options{.dropout = training() ? options_.dropout : 0.0};
+  if (mask.defined()) options.mask = all_bool ? logical_not(mask) : mask;
+  const auto split = [&](const Tensor& x) {
+    return permute(reshape(x, {batch, x.size(1), heads_, width_ / heads_}), {0, 2, 1, 3});
+  };
+  return joined(scaled_dot_product_attention(split(q), split(k), split(v), options));
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(int64_t width, int64_t heads,
@@ -136,7 +176,7 @@ TransformerEncoderLayer::TransformerEncoderLayer(int64_t width, int64_t heads,
 }
 
 Tensor TransformerEncoderLayer::attend(const Tensor& x, const AttentionMasks& masks) const {
-  return dropout((*attention_)(x, x, x, masks).output, options_.dropout, training());
+  return dropout(attention_->attend(x, x, x, masks), options_.dropout, training());
 }
 
 Tensor TransformerEncoderLayer::feed_forward(const Tensor& x) const {

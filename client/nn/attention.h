@@ -38,13 +38,22 @@ class MultiheadAttention : public Module {
   /// `query` [L, N, width], `key` [S, N, key_width], `value` [S, N, value_width].
   AttentionResult operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionMasks& masks = {}) const;
+  /// The output alone: the matrix of weights is never in memory as a whole, unless it is dropped
+  /// out of or a mask has a gradient. A query that may attend to nothing gives zeros before the
+  /// last layer.
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                const AttentionMasks& masks = {}) const;
 
  private:
   struct Projected {
-    Tensor query, key, value;
+    Tensor query, key, value;  // [N, L or S, width]
   };
-  Projected project(const Tensor& query, const Tensor& key, const Tensor& value) const;
+  /// The projected sequences. INVALID_ARGUMENT where they do not fit each other.
+  Projected project(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const AttentionMasks& masks) const;
+  Tensor batch_first(const Tensor& x) const;
   Tensor heads_of(const Tensor& x) const;
+  Tensor joined(const Tensor& heads) const;
 
   int64_t width_;
   int64_t heads_;

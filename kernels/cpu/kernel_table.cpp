@@ -1,6 +1,7 @@
 // Compiled once for each SIMD level, with REMORA_KERNEL_TABLE as the accessor's name.
 #include "kernels/cpu/kernel_table.h"
 
+#include "kernels/cpu/attention.h"
 #include "kernels/cpu/conv2d.h"
 #include "kernels/cpu/fft.h"
 #include "kernels/cpu/in_f32.h"
@@ -59,6 +60,9 @@ int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs
       return scan_scratch_bytes(inputs[0], std::get<dispatch::AxisAttrs>(attrs).axis);
     case dispatch::OpCode::sort:
       return sort_scratch_bytes(inputs[0], std::get<dispatch::SortAttrs>(attrs).axis, threads);
+    case dispatch::OpCode::attention:
+    case dispatch::OpCode::attention_grad:
+      return attention_scratch_bytes(info.code, inputs, threads);
     case dispatch::OpCode::fft:
       return fft_scratch_bytes(inputs[0], threads);
     case dispatch::OpCode::cholesky:

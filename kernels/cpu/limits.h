@@ -53,6 +53,10 @@ inline constexpr int64_t kMatmulTileColumns = 512;
 /// small-matrix kernels whose bits depend on the transposition flags.
 inline constexpr int64_t kSmallMatmul = int64_t{1} << 21;
 
+/// Queries and keys of a block of attention: its scores stay in the second-level cache.
+inline constexpr int64_t kAttentionQueries = 128;
+inline constexpr int64_t kAttentionKeys = 256;
+
 /// Floats of the unfolded columns of one convolution tile, and the bounds of its width in output
 /// pixels.
 inline constexpr int64_t kConvTileFloats = int64_t{1} << 16;

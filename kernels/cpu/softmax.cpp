@@ -1,41 +1,12 @@
 #include "dispatch/error.h"
+#include "kernels/cpu/softmax_rows.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
 namespace {
 
 constexpr double kSoftmaxNs = 2.5;
-constexpr int64_t kLanes = 8;
 constexpr int64_t kColumns = 64;
-
-/// Sum in f64 over eight accumulators, then their tree.
-template <typename T>
-double sum_row(const T* x, int64_t count) {
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(x[i + lane]);
-  }
-  for (int64_t lane = 0; i < count; ++i, ++lane) lanes[lane] += static_cast<double>(x[i]);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
-}
-
-/// Eight running maxima; NaN propagates.
-template <typename T>
-T max_row(const T* x, int64_t count) {
-  T lanes[kLanes];
-  std::fill_n(lanes, kLanes, x[0]);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = r_max(lanes[lane], x[i + lane]);
-  }
-  for (; i < count; ++i) lanes[0] = r_max(lanes[0], x[i]);
-  for (int64_t lane = 1; lane < kLanes; ++lane) lanes[0] = r_max(lanes[0], lanes[lane]);
-  return lanes[0];
-}
 
 template <typename T>
 void softmax_row(const T* __restrict x, T* __restrict out, int64_t count) {

@@ -148,6 +148,88 @@ TEST(attention, half_types_round_once) {
   EXPECT_EQ(result.to_vector<float>(), astype(exact, DType::kF16).to_vector<float>());
 }
 
+TEST(attention, leading_axes_broadcast) {
+  manual_seed(4);
+  const Tensor query = normal({2, 1, 3, kQueries, kWidth}, test_device());
+  const Tensor key = normal({5, 1, kKeys, kWidth}, test_device());
+  const Tensor value = normal({1, kKeys, kValueWidth}, test_device());
+  const Tensor mask = uniform({5, 3, kQueries, kKeys}, test_device()) > 0.3;
+  const Tensor result = scaled_dot_product_attention(query, key, value, {.mask = mask});
+  ASSERT_EQ(result.shape().str(), (Shape{2, 5, 3, kQueries, kValueWidth}.str()));
+  for (int64_t i = 0; i < 30; ++i) {
+    const int64_t a = i / 15, b = i / 3 % 5, c = i % 3;
+    const Tensor alone =
+        scaled_dot_product_attention(query[a][0][c], key[b][0], value[0], {.mask = mask[b][c]});
+    expect_near(result[a][b][c], alone.to_vector<float>(), 1e-6F);
+  }
+  expect_error(kInvalid, "do not broadcast", [&] {
+    scaled_dot_product_attention(query, narrow(key, 0, 0, 3),
+                                 normal({2, 1, kKeys, 2}, test_device()));
+  });
+}
+
+TEST(attention, the_whole_matrix_of_weights_is_never_in_memory) {
+  constexpr int64_t kLength = 2048, kHead = 16;
+  const int64_t matrix_bytes = kLength * kLength * dtype_size(DType::kF32);
+  const Device device = tracked_device();
+  const auto draw = [&] { return normal({1, 1, kLength, kHead}, device).require_grad(); };
+  const Tensor query = draw(), key = draw(), value = draw();
+  device.synchronize();
+  device.trim();
+  const int64_t before = device.memory().cached_bytes + device.memory().live_bytes;
+  const std::vector<Tensor> inputs = {query, key, value};
+  const Tensor result = scaled_dot_product_attention(query, key, value, {.causal = true});
+  const std::vector<Tensor> gradients = autodiff::grad(sum(square(result)), inputs);
+  device.synchronize();
+  // Nothing is given back to the system before it is asked for: what is kept is the high-water
+  // mark.
+  const int64_t after = device.memory().cached_bytes + device.memory().live_bytes;
+  EXPECT_LT(after - before, matrix_bytes / 2);
+  EXPECT_TRUE(std::isfinite(sum(gradients[0]).item<float>()));
+}
+
+TEST(attention, gradients_of_blocks_equal_those_of_smaller_operations) {
+  manual_seed(6);
+  const Tensor query = normal({1, 4, 140, 8}, tracked_device()).require_grad();
+  const Tensor key = normal({1, 2, 270, 8}, tracked_device()).require_grad();
+  const Tensor value = normal({1, 2, 270, 4}, tracked_device()).require_grad();
+  const Tensor added = normal({140, 270}, test_device());
+  const std::vector<Tensor> inputs = {query, key, value};
+  const auto gradients = [&](const Tensor& mask) {
+    const Tensor result = scaled_dot_product_attention(
+        query, key, value, {.mask = mask, .causal = true, .grouped_heads = true});
+    return autodiff::grad(sum(square(result)), inputs);
+  };
+  const std::vector<Tensor> blocks = gradients(added);
+  // A mask with a gradient takes the other way.
+  const std::vector<Tensor> composed =
+      gradients(Tensor::from_inner(added, query.context()).require_grad());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    expect_near(blocks[i], composed[i].to_vector<float>(), 1e-4F);
+  }
+}
+
+TEST(attention, attend_gives_the_output_of_the_call_that_gives_weights) {
+  manual_seed(8);
+  const nn::MultiheadAttention module(8, 2);
+  const Tensor query = normal({3, 2, 8}, test_device());
+  const Tensor source = normal({5, 2, 8}, test_device());
+  const Tensor some = uniform({3, 5}, test_device()) > 0.8;
+  const Tensor of_heads = uniform({4, 3, 5}, test_device()) > 0.8;
+  const Tensor padding =
+      booleans({false, false, false, true, true, false, false, false, false, true}, {2, 5});
+  const Tensor added = normal({3, 5}, test_device());
+  for (const nn::AttentionMasks& masks : {nn::AttentionMasks{},
+                                          {.attention = some},
+                                          {.attention = of_heads},
+                                          {.key_padding = padding},
+                                          {.key_padding = padding, .attention = some},
+                                          {.key_padding = padding, .attention = added}}) {
+    const Tensor output = module.attend(query, source, source, masks);
+    expect_near(output, module(query, source, source, masks).output.to_vector<float>(), 1e-5F);
+  }
+}
+
 TEST(rotary_embedding, turns_pairs_by_their_angles) {
   const Tensor x = floats({1, 2, 3, 4}, {1, 4});
   const Tensor cosines = floats({0, 1}, {2});

@@ -40,7 +40,8 @@ OpCase retyped(const OpCase& op_case, DType from, DType to) {
   OpCase result = op_case;
   result.name = std::string(dtype_name(to)) + " as " + op_case.name;
   for (Input& input : result.inputs) {
-    if (input.spec.dtype == from && !input.is_index) input.spec.dtype = to;
+    const bool kept = input.is_index || (input.is_wide && is_half(to));
+    if (input.spec.dtype == from && !kept) input.spec.dtype = to;
   }
   if (result.inputs.empty()) {
     std::visit(
@@ -81,6 +82,7 @@ const OpCases& op_cases() {
     add_shape_cases(cases);
     add_indexing_cases(cases);
     add_contraction_cases(cases);
+    add_attention_cases(cases);
     add_order_cases(cases);
     add_linalg_cases(cases);
     add_every_dtype(cases);
@@ -141,6 +143,9 @@ Tolerance tolerance_of(const OpInfo& info, DType dtype) {
       }
       return {.relative = sum_error};
     case OpKind::kComposite:
+      if (info.code != dispatch::OpCode::softmax) {  // attention, of numbers in [-1, 1]
+        return {.ulps = 4.0, .absolute = wide ? 1e-12 : 1e-5};
+      }
       return {.relative = sum_error};
     case OpKind::kReduction:
     case OpKind::kIndexing:

@@ -47,6 +47,7 @@ void add_reduction_cases(OpCases& cases);
 void add_shape_cases(OpCases& cases);
 void add_indexing_cases(OpCases& cases);
 void add_contraction_cases(OpCases& cases);
+void add_attention_cases(OpCases& cases);
 void add_order_cases(OpCases& cases);
 void add_linalg_cases(OpCases& cases);
 

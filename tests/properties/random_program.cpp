@@ -101,6 +101,7 @@ class AttrsProposal {
     return {random_.chance(0.5), random_.chance(0.5)};
   }
   FftAttrs operator()(const FftAttrs&) { return {random_.chance(0.5)}; }
+  AttentionAttrs operator()(const AttentionAttrs&) { return {random_.chance(0.5), 0.5}; }
   FactorAttrs operator()(const FactorAttrs&) { return {random_.chance(0.3)}; }
   ToleranceAttrs operator()(const ToleranceAttrs&) { return {Scalar(1e-5)}; }
 
@@ -194,7 +195,8 @@ class Author {
 
   bool propose(int thread, const OpInfo& info) {
     const bool of_images = std::holds_alternative<ConvAttrs>(info.default_attrs) ||
-                           std::holds_alternative<PoolAttrs>(info.default_attrs);
+                           std::holds_alternative<PoolAttrs>(info.default_attrs) ||
+                           std::holds_alternative<AttentionAttrs>(info.default_attrs);
     const int64_t count = info.inputs == kVariadic ? 1 + random_.below(3) : info.inputs;
     std::vector<uint32_t> operands;
     std::vector<Spec> specs;

@@ -14,6 +14,7 @@ const Table& table() {
     add_shapes(table);
     add_indexing(table);
     add_contractions(table);
+    add_attention(table);
     add_special(table);
     add_order(table);
     add_linalg(table);

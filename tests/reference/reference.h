@@ -36,6 +36,7 @@ void add_reductions(Table& table);
 void add_shapes(Table& table);
 void add_indexing(Table& table);
 void add_contractions(Table& table);
+void add_attention(Table& table);
 void add_special(Table& table);
 void add_order(Table& table);
 void add_linalg(Table& table);

@@ -42,6 +42,7 @@ struct Input {
   double high = 2.0;
   std::vector<double> values = {};
   bool is_index = false;  // i64 in every variant of a case
+  bool is_wide = false;   // f32 in the variants of 16 bits
 };
 
 Input f32(Shape shape, double low = -2.0, double high = 2.0);

@@ -1,0 +1,76 @@
+#include "client/autodiff/attention_rule.h"
+
+#include <limits>
+
+#include "client/apply.h"
+#include "client/ops.h"
+#include "client/promotion.h"
+
+namespace remora::autodiff {
+namespace {
+
+using dispatch::AttentionAttrs;
+using dispatch::OpCode;
+
+Tensor in_f32(const Tensor& x) { return is_half(x.dtype()) ? astype(x, DType::kF32) : x; }
+
+/// The sum over each group of heads.
+Tensor summed(const Tensor& x, int64_t group) {
+  return group == 1 ? x : sum(unflatten(x, 1, {x.size(1) / group, group}), {2});
+}
+
+/// The same gradients as `attention_grad` gives, of operations that have gradients themselves. The
+/// weights come from the sums, whose own gradient is part of the forward row's.
+Gradients tracked_gradients(const RuleContext& context, const Tensor& g, const Tensor& shared) {
+  const auto& attrs = context.attrs<AttentionAttrs>();
+  const double scale = attrs.scale.as_double();
+  const Tensor q = in_f32(context.input(0));
+  const int64_t heads = context.input_spec(1).shape[1];
+  const int64_t group = heads == 0 ? 1 : q.size(1) / heads;
+  const Tensor k = repeat_interleave(in_f32(context.input(1)), group, 1);
+  const Tensor v = repeat_interleave(in_f32(context.input(2)), group, 1);
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  Tensor scores = matmul(q, transpose(k)) * scale;
+  if (attrs.causal) {
+    const Device device = scores.device().without_autodiff();
+    const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device), 1);
+    scores = where(row >= arange(0, scores.size(-1), 1, device), scores, kHidden);
+  }
+  if (context.input_count() > 3) {
+    const Tensor mask = context.input(3);
+    scores = mask.dtype() == DType::kBool ? where(mask, scores, kHidden) : scores + in_f32(mask);
+  }
+  const Tensor weights = exp(scores - unsqueeze(context.output(1), -1));
+  const Tensor by_weights = matmul(g, transpose(v));
+  const Tensor by_scores = weights * (by_weights - unsqueeze(shared, -1)) * scale;
+  const auto like = [&](const Tensor& gradient, size_t input) {
+    return astype(gradient, context.input_spec(input).dtype);
+  };
+  return {like(matmul(by_scores, k), 0), like(summed(matmul(transpose(by_scores), q), group), 1),
+          like(summed(matmul(transpose(weights), g), group), 2)};
+}
+
+}  // namespace
+
+Gradients attention_rule(const RuleContext& context) {
+  const Tensor output = context.output(0);
+  const Tensor g =
+      context.cotangent(0).defined() ? context.cotangent(0) : zeros_like(output.inner());
+  // What reaches a row's sum counts against what reaches its weights.
+  Tensor shared = sum(in_f32(g) * in_f32(output), -1);
+  if (context.cotangent(1).defined()) shared = shared - context.cotangent(1);
+  Gradients gradients;
+  if (grad_enabled()) {
+    gradients = tracked_gradients(context, in_f32(g), shared);
+  } else {
+    OpInputs operands = {g, shared, context.output(1)};
+    for (size_t i = 0; i < context.input_count(); ++i) operands.push_back(context.input(i));
+    const OpOutputs results =
+        apply_all(OpCode::attention_grad, operands, context.attrs<AttentionAttrs>());
+    gradients.assign(results.begin(), results.end());
+  }
+  gradients.resize(context.input_count());
+  return gradients;
+}
+
+}  // namespace remora::autodiff
