@@ -8,10 +8,10 @@
 #include <functional>
 #include <vector>
 
+#include "client/cli/bench_families.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/figures.h"
 #include "client/ops.h"
-#include "client/ops_nn.h"
 #include "client/tensor.h"
 #include "dispatch/device_state.h"
 #include "dispatch/error.h"
@@ -26,8 +26,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSample_us = 20'000.0;
 constexpr int kMaxRepeats = 1000;
 constexpr int kRecordedOps = 5'000;
-constexpr int64_t kSmall = 1 << 10;
-constexpr int64_t kLarge = 1 << 22;
 constexpr int64_t kChain = 64 << 20;
 constexpr int kChainOps = 8;
 
@@ -37,63 +35,12 @@ int usable_processors() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/// One key: an operation on operands of one size.
-struct Family {
-  std::string key;
-  std::function<Tensor()> run;
-  int repeats = 1;  // as many as make a sample of kSample_us
-};
-
 /// The time of one call among `repeats` that are recorded together and then waited for.
 double time_us(const Device& device, const Family& family) {
   const auto begin = Clock::now();
   for (int i = 0; i < family.repeats; ++i) (void)family.run();
   device.synchronize();
   return microseconds_since(begin) / family.repeats;
-}
-
-/// The families whose operands are `count` elements, under names that end with `size`.
-void add_vector_families(const Device& device, int64_t count, std::string_view size,
-                         std::vector<Family>& families) {
-  const Tensor x = uniform({count}, device);
-  const Tensor y = uniform({count}, device);
-  const Tensor matrix = reshape(x, {count / 256, 256});
-  const Tensor mask = x < y;
-  const Tensor index = astype(x * static_cast<double>(count - 1), DType::kI64);
-  const auto add_family = [&](std::string_view name, std::function<Tensor()> run) {
-    families.push_back({str_cat(name, "_", size), std::move(run)});
-  };
-  add_family("add", [=] { return x + y; });
-  add_family("div", [=] { return x / y; });
-  add_family("exp", [=] { return exp(x); });
-  add_family("tanh", [=] { return tanh(x); });
-  add_family("where", [=] { return where(mask, x, y); });
-  add_family("astype_i64", [=] { return astype(x, DType::kI64); });
-  add_family("transpose", [=] { return transpose(matrix) + 0.0; });
-  add_family("sum_all", [=] { return sum(x); });
-  add_family("sum_last", [=] { return sum(matrix, {1}); });
-  add_family("sum_first", [=] { return sum(matrix, {0}); });
-  add_family("argmax_last", [=] { return argmax(matrix, 1); });
-  add_family("softmax_last", [=] { return softmax(matrix, 1); });
-  add_family("layer_norm_last", [=] { return layer_norm(matrix, {256}); });
-  add_family("cumsum_last", [=] { return cumsum(matrix, 1); });
-  add_family("gather", [=] { return gather(x, 0, index); });
-}
-
-void add_contraction_families(const Device& device, std::vector<Family>& families) {
-  for (const int64_t size : {64, 1024}) {
-    const Tensor a = uniform({size, size}, device);
-    const Tensor b = uniform({size, size}, device);
-    families.push_back({str_cat("matmul_", size), [=] { return matmul(a, b); }});
-  }
-  for (const int64_t batch : {1, 32}) {
-    const Tensor images = uniform({batch, 32, 28, 28}, device);
-    const Tensor weight = uniform({64, 32, 3, 3}, device);
-    families.push_back({str_cat("conv2d_3x3_b", batch), [=] { return conv2d(images, weight); }});
-    families.push_back({str_cat("max_pool2d_2x2_b", batch), [=] {
-                          return max_pool2d(images, {2, 2});
-                        }});
-  }
 }
 
 /// What the caller pays for an operation: recorded, not waited for.
@@ -134,22 +81,25 @@ void settle_repeats(const Device& device, std::vector<Family>& families) {
 int bench_cpu(const BenchCpuOptions& options) {
   const Device device = Device::cpu();
   const int threads = usable_processors();
-  std::vector<Family> families;
-  add_vector_families(device, kSmall, "1Ki", families);
-  add_vector_families(device, kLarge, "4Mi", families);
-  add_contraction_families(device, families);
+  std::vector<Family> families = families_of(device, options.only);
+  if (families.empty()) {
+    std::fprintf(stderr, "remora: no family of operations is called %s\n", options.only.c_str());
+    return kUsage;
+  }
   settle_repeats(device, families);
 
   const Tensor one = full({4}, 1.0, device);
-  const Tensor big = full({kChain}, 1.0, device);
+  const Tensor big = options.only.empty() ? full({kChain}, 1.0, device) : one;
   const int64_t copied_bytes = 2 * kChain * dtype_size(DType::kF32);
   Figures figures;
   for (int round = 0; round < options.rounds; ++round) {
-    figures.add("record_ns_per_op", record_ns(device, one));
-    figures.add("stream_copy_GBps",
-                gigabytes_per_s(device, copied_bytes, [&] { return neg(big); }));
-    figures.add("chain8_64Mi_GBps",
-                gigabytes_per_s(device, copied_bytes, [&] { return chain(big); }));
+    if (options.only.empty()) {
+      figures.add("record_ns_per_op", record_ns(device, one));
+      figures.add("stream_copy_GBps",
+                  gigabytes_per_s(device, copied_bytes, [&] { return neg(big); }));
+      figures.add("chain8_64Mi_GBps",
+                  gigabytes_per_s(device, copied_bytes, [&] { return chain(big); }));
+    }
     for (const Family& family : families) {
       figures.add(str_cat(family.key, "_t", threads, "_us"), time_us(device, family));
     }

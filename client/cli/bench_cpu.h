@@ -3,14 +3,17 @@
 // remora bench cpu` measures one.
 #pragma once
 
+#include <string>
+
 namespace remora::cli {
 
 struct BenchCpuOptions {
   int rounds = 7;
+  std::string only;  // families whose key begins so; all of them if empty
   bool json = false;
 };
 
-/// Measures and prints. An exit code.
+/// Measures and prints. An exit code: kUsage if `only` fits no family.
 int bench_cpu(const BenchCpuOptions& options);
 
 }  // namespace remora::cli

@@ -89,6 +89,8 @@ int run(int argc, char** argv, std::span<const Program> programs) {
   cpu_command->add_option("--rounds", cpu_options.rounds, "rounds to measure")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
+  cpu_command->add_option("--only", cpu_options.only,
+                          "operations whose key begins so, and nothing else");
   cpu_command->add_flag("--json", cpu_options.json, "print JSON");
 
   CLI::App* const token_command =
