@@ -61,7 +61,7 @@ Tensor softmax_or_zeros(const Tensor& scores) {
   return where(hidden, 0.0, softmax(where(hidden, 0.0, scores), -1));
 }
 
-/// Attention of smaller operations, for weights that are dropped and masks that have a gradient.
+/// Attention of smaller operations, for weights that are dropped.
 Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value,
                 const AttentionOptions& options, double scale) {
   const auto heads_of_query = [&](const Tensor& x) {
@@ -156,10 +156,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const CallScope scope;
   check_attention(query, key, value, options);
   const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(-1))));
-  const bool mask_is_tracked = options.mask.defined() && options.mask.requires_grad();
-  if (options.dropout == 0.0 && !mask_is_tracked) {
-    return blockwise(query, key, value, options, scale);
-  }
+  if (options.dropout == 0.0) return blockwise(query, key, value, options, scale);
   if (!is_half(query.dtype())) return composed(query, key, value, options, scale);
   const auto wide = [](const Tensor& x) { return astype(x, DType::kF32); };
   return astype(composed(wide(query), wide(key), wide(value), options, scale), query.dtype());

@@ -26,7 +26,6 @@ double scale_of(std::string_view function, std::string_view norm, int64_t n, boo
 }
 
 void check_complex(std::string_view function, const Tensor& x) {
-  require_float(function, x.dtype());
   if (x.rank() >= 2 && x.size(-1) == 2) return;
   refuse(function, str_cat("takes complex numbers as pairs [.., 2], not ", x.shape().str()));
 }
@@ -142,32 +141,35 @@ Tensor cosine_window(std::string_view function, int64_t count, bool periodic, do
 Tensor fft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
   const CallScope scope;
   check_complex("fft", x);
-  return through_f32(x, [&](const Tensor& f) { return transform("fft", f, n, axis, norm, false); });
+  return through_f32(promote_one(x, Domain::kFloat),
+                     [&](const Tensor& f) { return transform("fft", f, n, axis, norm, false); });
 }
 
 Tensor ifft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
   const CallScope scope;
   check_complex("ifft", x);
-  return through_f32(x, [&](const Tensor& f) { return transform("ifft", f, n, axis, norm, true); });
+  return through_f32(promote_one(x, Domain::kFloat),
+                     [&](const Tensor& f) { return transform("ifft", f, n, axis, norm, true); });
 }
 
 Tensor rfft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
   const CallScope scope;
-  require_float("rfft", x.dtype());
-  return through_f32(x, [&](const Tensor& f) { return real_forward("rfft", f, n, axis, norm); });
+  return through_f32(promote_one(x, Domain::kFloat),
+                     [&](const Tensor& f) { return real_forward("rfft", f, n, axis, norm); });
 }
 
 Tensor irfft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
   const CallScope scope;
   check_complex("irfft", x);
-  return through_f32(x, [&](const Tensor& f) { return real_inverse("irfft", f, n, axis, norm); });
+  return through_f32(promote_one(x, Domain::kFloat),
+                     [&](const Tensor& f) { return real_inverse("irfft", f, n, axis, norm); });
 }
 
 Tensor fftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_view norm) {
   const CallScope scope;
   check_complex("fftn", x);
   const Plan plan = plan_of("fftn", x, x.rank() - 1, sizes, axes, false);
-  return through_f32(x, [&](const Tensor& f) {
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
     return transform_axes("fftn", f, plan, plan.axes.size(), norm, false);
   });
 }
@@ -176,16 +178,15 @@ Tensor ifftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_v
   const CallScope scope;
   check_complex("ifftn", x);
   const Plan plan = plan_of("ifftn", x, x.rank() - 1, sizes, axes, false);
-  return through_f32(x, [&](const Tensor& f) {
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
     return transform_axes("ifftn", f, plan, plan.axes.size(), norm, true);
   });
 }
 
 Tensor rfftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_view norm) {
   const CallScope scope;
-  require_float("rfftn", x.dtype());
   const Plan plan = plan_of("rfftn", x, x.rank(), sizes, axes, false);
-  return through_f32(x, [&](const Tensor& f) {
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
     const Tensor half = real_forward("rfftn", f, plan.lengths.back(), plan.axes.back(), norm);
     return transform_axes("rfftn", half, plan, plan.axes.size() - 1, norm, false);
   });
@@ -195,7 +196,7 @@ Tensor irfftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_
   const CallScope scope;
   check_complex("irfftn", x);
   const Plan plan = plan_of("irfftn", x, x.rank() - 1, sizes, axes, true);
-  return through_f32(x, [&](const Tensor& f) {
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
     const Tensor others = transform_axes("irfftn", f, plan, plan.axes.size() - 1, norm, true);
     return real_inverse("irfftn", others, plan.lengths.back(), plan.axes.back(), norm);
   });

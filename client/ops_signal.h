@@ -1,4 +1,5 @@
-// Fourier transforms and windows. The rules of ops.h hold; floats only.
+// Fourier transforms and windows. The rules of ops.h hold; transforms are float
+// functions, stft and istft take floats only.
 //
 // A complex tensor is a real one with a last axis of size 2, (real, imaginary); `axis` and `axes`
 // do not count that axis. Transforms compute in f64. A length is cut or filled with zeros to `n`.

@@ -19,9 +19,9 @@ Tensor summed(const Tensor& x, int64_t group) {
   return group == 1 ? x : sum(unflatten(x, 1, {x.size(1) / group, group}), {2});
 }
 
-/// The same gradients as `attention_grad` gives, of operations that have gradients themselves. The
-/// weights come from the sums, whose own gradient is part of the forward row's.
-Gradients tracked_gradients(const RuleContext& context, const Tensor& g, const Tensor& shared) {
+/// Of operations that have gradients themselves. The weights come from the sums, whose own gradient
+/// is part of the forward row's.
+Gradients composed_gradients(const RuleContext& context, const Tensor& g, const Tensor& shared) {
   const auto& attrs = context.attrs<AttentionAttrs>();
   const double scale = attrs.scale.as_double();
   const Tensor q = in_f32(context.input(0));
@@ -42,12 +42,21 @@ Gradients tracked_gradients(const RuleContext& context, const Tensor& g, const T
   }
   const Tensor weights = exp(scores - unsqueeze(context.output(1), -1));
   const Tensor by_weights = matmul(g, transpose(v));
-  const Tensor by_scores = weights * (by_weights - unsqueeze(shared, -1)) * scale;
+  const Tensor by_masked = weights * (by_weights - unsqueeze(shared, -1));
+  const Tensor by_scores = by_masked * scale;
   const auto like = [&](const Tensor& gradient, size_t input) {
     return astype(gradient, context.input_spec(input).dtype);
   };
-  return {like(matmul(by_scores, k), 0), like(summed(matmul(transpose(by_scores), q), group), 1),
-          like(summed(matmul(transpose(weights), g), group), 2)};
+  Gradients gradients = {like(matmul(by_scores, k), 0),
+                         like(summed(matmul(transpose(by_scores), q), group), 1),
+                         like(summed(matmul(transpose(weights), g), group), 2)};
+  if (context.input_count() > 3) {
+    gradients.emplace_back();
+    if (context.needs(3)) {
+      gradients[3] = like(sum_to_size(by_masked, context.input_spec(3).shape), 3);
+    }
+  }
+  return gradients;
 }
 
 }  // namespace
@@ -59,16 +68,13 @@ Gradients attention_rule(const RuleContext& context) {
   // What reaches a row's sum counts against what reaches its weights.
   Tensor shared = sum(in_f32(g) * in_f32(output), -1);
   if (context.cotangent(1).defined()) shared = shared - context.cotangent(1);
-  Gradients gradients;
-  if (grad_enabled()) {
-    gradients = tracked_gradients(context, in_f32(g), shared);
-  } else {
-    OpInputs operands = {g, shared, context.output(1)};
-    for (size_t i = 0; i < context.input_count(); ++i) operands.push_back(context.input(i));
-    const OpOutputs results =
-        apply_all(OpCode::attention_grad, operands, context.attrs<AttentionAttrs>());
-    gradients.assign(results.begin(), results.end());
-  }
+  const bool of_mask = context.input_count() > 3 && context.needs(3);
+  if (grad_enabled() || of_mask) return composed_gradients(context, in_f32(g), shared);
+  OpInputs operands = {g, shared, context.output(1)};
+  for (size_t i = 0; i < context.input_count(); ++i) operands.push_back(context.input(i));
+  const OpOutputs results =
+      apply_all(OpCode::attention_grad, operands, context.attrs<AttentionAttrs>());
+  Gradients gradients(results.begin(), results.end());
   gradients.resize(context.input_count());
   return gradients;
 }

@@ -5,8 +5,8 @@
 
 namespace remora::autodiff {
 
-/// By query, key and value. A floating mask has no gradient here: who wants one composes attention
-/// of smaller operations.
+/// By query, key, value and a floating mask. Where the mask's is wanted, or a graph of gradients,
+/// the whole matrix of weights is in memory; else no more than a block of it.
 Gradients attention_rule(const RuleContext& context);
 
 }  // namespace remora::autodiff

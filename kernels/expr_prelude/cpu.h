@@ -1,8 +1,9 @@
 // The functions that the catalogue's elementwise expressions call, for C++. The f32 functions made
 // of polynomials are written with explicit fma, so every language with an exact fma gives the same
-// bits; they have no branches, so that compilers vectorise them. What is computed in double and
-// rounded once is correctly rounded but for rare ties. f64 calls the C library. Integers are
-// `Wrapping`, whose arithmetic wraps; booleans are 0 or 1 in a uint8_t.
+// bits; they have no branches, so that compilers vectorise them. What is computed in double
+// (cpu_double.h) and rounded once is correctly rounded but for rare ties. f64 functions that are
+// not there are the C library's. Integers are `Wrapping`, whose arithmetic wraps; booleans are 0 or
+// 1 in a uint8_t.
 #pragma once
 
 #include <bit>
@@ -10,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include "kernels/expr_prelude/cpu_double.h"
 
 namespace remora::cpu {
 
@@ -82,7 +85,7 @@ inline float r_exp(float x) {
   const float scale2 = std::bit_cast<float>((exponent - half + 127u) << 23);
   return p * scale1 * scale2;
 }
-inline double r_exp(double x) { return std::exp(x); }
+inline double r_exp(double x) { return d_exp(x); }
 
 /// Within 1 ULP. Coefficients: Cephes logf.
 inline float r_log(float x) {
@@ -113,7 +116,7 @@ inline float r_log(float x) {
   return static_cast<bool>((x < 0.0f) | (x != x)) ? std::numeric_limits<float>::quiet_NaN()
                                                   : finite;
 }
-inline double r_log(double x) { return std::log(x); }
+inline double r_log(double x) { return d_log(x); }
 
 /// sin(x + quarters * pi/2): Cody-Waite reduction in three parts, then a polynomial on [-pi/4,
 /// pi/4]. Coefficients: Cephes sinf and cosf. Requires |x| < 50000.
@@ -160,16 +163,16 @@ inline float r_tanh(float x) {
   const float far = 1.0f - 2.0f / (r_exp(magnitude + magnitude) + 1.0f);
   return std::copysign(magnitude < 0.625f ? near_zero : far, x);
 }
-inline double r_tanh(double x) { return std::tanh(x); }
+inline double r_tanh(double x) { return d_tanh(x); }
 
-inline float r_erf(float x) { return static_cast<float>(std::erf(static_cast<double>(x))); }
+inline float r_erf(float x) { return static_cast<float>(d_erf(static_cast<double>(x))); }
 inline double r_erf(double x) { return std::erf(x); }
-inline float r_log1p(float x) { return static_cast<float>(std::log1p(static_cast<double>(x))); }
+inline float r_log1p(float x) { return static_cast<float>(d_log1p(static_cast<double>(x))); }
 inline double r_log1p(double x) { return std::log1p(x); }
-inline float r_expm1(float x) { return static_cast<float>(std::expm1(static_cast<double>(x))); }
+inline float r_expm1(float x) { return static_cast<float>(d_expm1(static_cast<double>(x))); }
 inline double r_expm1(double x) { return std::expm1(x); }
 
-inline float r_cbrt(float x) { return static_cast<float>(std::cbrt(static_cast<double>(x))); }
+inline float r_cbrt(float x) { return static_cast<float>(d_cbrt(static_cast<double>(x))); }
 inline double r_cbrt(double x) { return std::cbrt(x); }
 
 inline float r_fmod(float x, float y) { return std::fmod(x, y); }
@@ -223,7 +226,7 @@ inline Wrapping<T> r_floor_divide(Wrapping<T> x, Wrapping<T> y) {
 }
 
 inline float r_pow(float x, float y) {
-  return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));
+  return static_cast<float>(d_pow(static_cast<double>(x), static_cast<double>(y)));
 }
 inline double r_pow(double x, double y) { return std::pow(x, y); }
 /// A negative exponent gives the exact power truncated to an integer: 0 but for bases 1 and -1.

@@ -14,23 +14,25 @@
 
 namespace remora::cpu {
 
-// A function of double, and of float through double.
-#define REMORA_THROUGH_DOUBLE(name, expression)       \
-  inline double name(double x) { return expression; } \
-  inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }
+// The C library's function of double, and of float d_name, rounded once.
+#define REMORA_THROUGH_DOUBLE(name)                         \
+  inline double r_##name(double x) { return std::name(x); } \
+  inline float r_##name(float x) { return static_cast<float>(d_##name(static_cast<double>(x))); }
 
-REMORA_THROUGH_DOUBLE(r_asin, std::asin(x))
-REMORA_THROUGH_DOUBLE(r_acos, std::acos(x))
-REMORA_THROUGH_DOUBLE(r_atan, std::atan(x))
-REMORA_THROUGH_DOUBLE(r_sinh, std::sinh(x))
-REMORA_THROUGH_DOUBLE(r_cosh, std::cosh(x))
-REMORA_THROUGH_DOUBLE(r_asinh, std::asinh(x))
-REMORA_THROUGH_DOUBLE(r_acosh, std::acosh(x))
-REMORA_THROUGH_DOUBLE(r_atanh, std::atanh(x))
-REMORA_THROUGH_DOUBLE(r_tan, std::tan(x))
-REMORA_THROUGH_DOUBLE(r_log10, std::log10(x))
-REMORA_THROUGH_DOUBLE(r_erfc, std::erfc(x))
+REMORA_THROUGH_DOUBLE(asin)
+REMORA_THROUGH_DOUBLE(acos)
+REMORA_THROUGH_DOUBLE(atan)
+REMORA_THROUGH_DOUBLE(sinh)
+REMORA_THROUGH_DOUBLE(cosh)
+REMORA_THROUGH_DOUBLE(asinh)
+REMORA_THROUGH_DOUBLE(acosh)
+REMORA_THROUGH_DOUBLE(atanh)
+REMORA_THROUGH_DOUBLE(log10)
+REMORA_THROUGH_DOUBLE(erfc)
 #undef REMORA_THROUGH_DOUBLE
+
+inline double r_tan(double x) { return std::tan(x); }
+inline float r_tan(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }
 
 inline float r_ceil(float x) { return std::ceil(x); }
 inline double r_ceil(double x) { return std::ceil(x); }
@@ -150,7 +152,7 @@ inline float r_digamma(float x) { return static_cast<float>(r_digamma(static_cas
 
 inline double r_atan2(double y, double x) { return std::atan2(y, x); }
 inline float r_atan2(float y, float x) {
-  return static_cast<float>(std::atan2(static_cast<double>(y), static_cast<double>(x)));
+  return static_cast<float>(d_atan2(static_cast<double>(y), static_cast<double>(x)));
 }
 inline float r_copysign(float x, float y) { return std::copysign(x, y); }
 inline double r_copysign(double x, double y) { return std::copysign(x, y); }

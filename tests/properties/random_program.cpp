@@ -18,7 +18,7 @@ constexpr int kRowsProposed = 6;
 constexpr int kProposalsOfRow = 25;
 
 /// Shapes that meet each other: broadcasting, products, images and weights.
-const std::array<Shape, 15> kShapes = {{{},
+const std::array<Shape, 16> kShapes = {{{},
                                         {3},
                                         {4},
                                         {3, 4},
@@ -28,6 +28,7 @@ const std::array<Shape, 15> kShapes = {{{},
                                         {4, 4},
                                         {2, 3, 4},
                                         {2, 4, 3},
+                                        {1, 2, 4},
                                         {0, 4},
                                         {3, 0},
                                         {1, 2, 4, 4},
@@ -195,8 +196,10 @@ class Author {
 
   bool propose(int thread, const OpInfo& info) {
     const bool of_images = std::holds_alternative<ConvAttrs>(info.default_attrs) ||
-                           std::holds_alternative<PoolAttrs>(info.default_attrs) ||
-                           std::holds_alternative<AttentionAttrs>(info.default_attrs);
+                           std::holds_alternative<PoolAttrs>(info.default_attrs);
+    if (std::holds_alternative<AttentionAttrs>(info.default_attrs)) {
+      return propose_attention(thread, info);
+    }
     const int64_t count = info.inputs == kVariadic ? 1 + random_.below(3) : info.inputs;
     std::vector<uint32_t> operands;
     std::vector<Spec> specs;
@@ -208,6 +211,28 @@ class Author {
     const Attrs attrs =
         std::visit([&](const auto& row) -> Attrs { return AttrsProposal(random_, like)(row); },
                    info.default_attrs);
+    const auto outputs = infer(info, specs, attrs);
+    if (!outputs.ok() || !is_small(*outputs)) return false;
+    record(thread, info, attrs, std::move(operands), *outputs);
+    return true;
+  }
+
+  /// Of one image: random operands hardly ever fit each other.
+  bool propose_attention(int thread, const OpInfo& info) {
+    const uint32_t image = pick(thread, true);
+    std::vector<uint32_t> operands = {image, image, image};
+    if (info.code == OpCode::attention_grad) {
+      for (int i = 0; i < 2; ++i) {
+        uint32_t sums = pick(thread);
+        for (int k = 0; k < 12 && program_.specs[sums].shape.rank() != 3; ++k) sums = pick(thread);
+        operands.insert(operands.begin(), sums);
+      }
+      operands.insert(operands.begin(), image);
+    }
+    if (random_.chance(0.3)) operands.push_back(image);  // as a mask
+    std::vector<Spec> specs;
+    for (const uint32_t operand : operands) specs.push_back(program_.specs[operand]);
+    const AttentionAttrs attrs = AttrsProposal(random_, specs[0])(AttentionAttrs());
     const auto outputs = infer(info, specs, attrs);
     if (!outputs.ok() || !is_small(*outputs)) return false;
     record(thread, info, attrs, std::move(operands), *outputs);
