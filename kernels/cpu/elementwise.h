@@ -3,6 +3,7 @@
 // and whatever lies otherwise in memory is staged row by row (rows.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/cpu/element.h"
@@ -32,13 +33,49 @@ ResultElement<Stored, result> store(Value value) {
   }
 }
 
+/// True for expressions that also take an `Angle`.
+template <typename Expression>
+inline constexpr bool kTakesAngles = false;
+
 template <typename Expression, typename Stored, Result result>
 struct UnaryLoop {
+  using Target = ResultElement<Stored, result>;
+
   static void run(const std::array<const std::byte*, 3>& operands, std::byte* out, int64_t count) {
-    const auto* __restrict x = reinterpret_cast<const Stored*>(operands[0]);
-    auto* __restrict target = reinterpret_cast<ResultElement<Stored, result>*>(out);
+    const auto* x = reinterpret_cast<const Stored*>(operands[0]);
+    auto* target = reinterpret_cast<Target*>(out);
+    if constexpr (kTakesAngles<Expression>) {
+      run_angles(x, target, count);
+    } else {
+      run_each(x, target, count, [](auto value) { return value; });
+    }
+  }
+
+ private:
+  template <typename Wrap>
+  static void run_each(const Stored* __restrict x, Target* __restrict target, int64_t count,
+                       Wrap wrap) {
     for (int64_t i = 0; i < count; ++i) {
-      target[i] = store<Stored, result>(Expression::apply(Element<Stored>::load(x[i])));
+      target[i] = store<Stored, result>(Expression::apply(wrap(Element<Stored>::load(x[i]))));
+    }
+  }
+
+  /// Parts that are angles throughout are run as such.
+  static void run_angles(const Stored* x, Target* target, int64_t count) {
+    using Compute = typename Element<Stored>::Compute;
+    constexpr int64_t kPart = 256;
+    for (int64_t begin = 0; begin < count; begin += kPart) {
+      const int64_t size = std::min(kPart, count - begin);
+      int outside = 0;
+      for (int64_t i = begin; i < begin + size; ++i) {
+        outside |= Angle<Compute>::holds(Element<Stored>::load(x[i])) ? 0 : 1;
+      }
+      if (outside == 0) {
+        run_each(x + begin, target + begin, size,
+                 [](Compute value) { return Angle<Compute>{value}; });
+      } else {
+        run_each(x + begin, target + begin, size, [](Compute value) { return value; });
+      }
     }
   }
 };

@@ -22,6 +22,13 @@ namespace {
 
 }  // namespace
 
+template <>
+inline constexpr bool kTakesAngles<sin_expression> = true;
+template <>
+inline constexpr bool kTakesAngles<cos_expression> = true;
+template <>
+inline constexpr bool kTakesAngles<tan_expression> = true;
+
 namespace kernels {
 
 #define UNARY(number, name, expression, dtypes, result, doc)                                     \

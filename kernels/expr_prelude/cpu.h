@@ -139,16 +139,38 @@ inline float r_sin_reduced(float x, uint32_t quarters) {
   const float value = (quadrant & 1u) != 0 ? c : s;
   return (quadrant & 2u) != 0 ? -value : value;
 }
-inline float r_sin(float x) {
-  if (!(std::fabs(x) < 50000.0f)) return static_cast<float>(std::sin(static_cast<double>(x)));
-  return r_sin_reduced(x, 0);
+
+/// An angle that needs no library to be reduced. Loops over rows of such angles are vectorised; the
+/// functions of any number give the same bits.
+template <typename T>
+struct Angle {
+  static constexpr T kLimit = T(50000);
+  T value;
+  static constexpr bool holds(T x) { return (x < T(0) ? -x : x) < kLimit; }
+};
+inline float r_sin(Angle<float> x) { return r_sin_reduced(x.value, 0); }
+inline float r_cos(Angle<float> x) { return r_sin_reduced(x.value, 1); }
+inline double r_sin(Angle<double> x) { return d_sin(x.value, 0); }
+inline double r_cos(Angle<double> x) { return d_sin(x.value, 1); }
+inline float r_tan(Angle<float> x) {
+  const auto angle = static_cast<double>(x.value);
+  return static_cast<float>(d_sin(angle, 0) / d_sin(angle, 1));
 }
-inline float r_cos(float x) {
-  if (!(std::fabs(x) < 50000.0f)) return static_cast<float>(std::cos(static_cast<double>(x)));
-  return r_sin_reduced(x, 1);
-}
-inline double r_sin(double x) { return std::sin(x); }
-inline double r_cos(double x) { return std::cos(x); }
+inline double r_tan(Angle<double> x) { return std::tan(x.value); }
+
+// Of any number: the C library's beyond the limit.
+#define REMORA_OF_ANGLE(name)                                                   \
+  inline double r_##name(double x) {                                            \
+    return Angle<double>::holds(x) ? r_##name(Angle<double>{x}) : std::name(x); \
+  }                                                                             \
+  inline float r_##name(float x) {                                              \
+    if (Angle<float>::holds(x)) return r_##name(Angle<float>{x});               \
+    return static_cast<float>(std::name(static_cast<double>(x)));               \
+  }
+REMORA_OF_ANGLE(sin)
+REMORA_OF_ANGLE(cos)
+REMORA_OF_ANGLE(tan)
+#undef REMORA_OF_ANGLE
 
 /// Within 2 ULP. Coefficients: Cephes tanhf.
 inline float r_tanh(float x) {

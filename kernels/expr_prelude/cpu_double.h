@@ -77,11 +77,8 @@ inline constexpr double kDoubleRounder = 6755399441055744.0;  // 1.5 * 2^52
                                                  : finite;
 }
 
-/// Below it sine and cosine of f64 and f32 come from `d_sin_cos`.
-inline constexpr double kMaxReducedAngle = 1e5;
-
-/// sin(x + quarters * pi / 2), accurate for |x| < kMaxReducedAngle; the reduction is Cody and
-/// Waite's, in three parts.
+/// sin(x + quarters * pi / 2), accurate for |x| < 1e5; the reduction is Cody and Waite's, in
+/// three parts.
 [[gnu::always_inline]] inline double d_sin(double x, uint64_t quarters) {
   const double shifted = std::fma(x, 6.36619772367581382433e-01, kDoubleRounder);
   const double n = shifted - kDoubleRounder;

@@ -31,9 +31,6 @@ REMORA_THROUGH_DOUBLE(log10)
 REMORA_THROUGH_DOUBLE(erfc)
 #undef REMORA_THROUGH_DOUBLE
 
-inline double r_tan(double x) { return std::tan(x); }
-inline float r_tan(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }
-
 inline float r_ceil(float x) { return std::ceil(x); }
 inline double r_ceil(double x) { return std::ceil(x); }
 inline float r_trunc(float x) { return std::trunc(x); }
