@@ -70,7 +70,7 @@ Tensor triu(const Tensor& x, int64_t k = 0);
 Tensor one_hot(const Tensor& index, int64_t classes);
 /// Grids of coordinates of rank-1 tensors, indexing "ij".
 Tensors meshgrid(const Tensors& axes);
-/// Uniform draws from [low, high).
+/// Uniform draws from [low, high). INVALID_ARGUMENT unless low <= high, and both are finite.
 Tensor uniform(const Shape& shape, const Device& device = Device::default_device(),
                double low = 0.0, double high = 1.0, DType dtype = DType::kF32);
 /// Normal draws.

@@ -172,6 +172,9 @@ Tensors meshgrid(const Tensors& axes) {
 
 Tensor uniform(const Shape& shape, const Device& device, double low, double high, DType dtype) {
   const CallScope scope;
+  if (!(low <= high && std::isfinite(high - low))) {
+    refuse("uniform", str_cat("[", low, ", ", high, ") is no range"));
+  }
   const Tensor unit = draw(OpCode::uniform, shape, device, dtype);
   if (low == 0.0 && high == 1.0) return unit;
   return unit * (high - low) + low;
@@ -180,7 +183,7 @@ Tensor uniform(const Shape& shape, const Device& device, double low, double high
 Tensor normal(const Shape& shape, const Device& device, double mean, double deviation,
               DType dtype) {
   const CallScope scope;
-  if (deviation < 0) refuse("normal", str_cat("the deviation ", deviation, " is negative"));
+  if (!(deviation >= 0)) refuse("normal", str_cat("the deviation ", deviation, " is negative"));
   const Tensor standard = draw(OpCode::normal, shape, device, dtype);
   if (mean == 0.0 && deviation == 1.0) return standard;
   return standard * deviation + mean;

@@ -131,7 +131,10 @@ absl::StatusOr<std::map<BackendKind, int64_t>> parse_memory_limits(
                                                 "--devices"));
     }
     REMORA_ASSIGN_OR_RETURN(const int64_t bytes, parse_bytes(parts[1]));
-    limits[device->kind] = bytes;
+    if (!limits.emplace(device->kind, bytes).second) {
+      return absl::InvalidArgumentError(
+          str_cat(backend_name(device->kind), " has two limits in '", text, "'"));
+    }
   }
   return limits;
 }

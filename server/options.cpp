@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "CLI/CLI.hpp"
@@ -12,6 +13,7 @@
 #include "proto/default_socket.h"
 #include "server/config_file.h"
 #include "server/limits.h"
+#include "server/listen_address.h"
 #include "server/option_values.h"
 
 namespace remora::server {
@@ -40,7 +42,7 @@ constexpr std::array kLogLevels = {"trace", "debug", "info", "warning", "error",
 /// Options that are text until all of them are known.
 struct Texts {
   std::string devices = "cpu";
-  std::string memory_limits;
+  std::optional<std::string> memory_limits;
   std::string session_quota;
   std::string identity_quota;
   std::string identity_in_flight;
@@ -213,8 +215,9 @@ absl::Status take_texts(const Texts& texts, Options& options) {
   REMORA_ASSIGN_OR_RETURN(options.idle_timeout, parse_duration(texts.idle_timeout));
   REMORA_ASSIGN_OR_RETURN(options.reply_timeout, parse_duration(texts.reply_timeout));
   REMORA_ASSIGN_OR_RETURN(options.keepalive, parse_duration(texts.keepalive));
-  if (texts.memory_limits.empty()) return absl::OkStatus();
-  auto limits = parse_memory_limits(texts.memory_limits, options.devices);
+  REMORA_RETURN_IF_ERROR(parse_listen_address(options.listen).status());
+  if (!texts.memory_limits) return absl::OkStatus();
+  auto limits = parse_memory_limits(*texts.memory_limits, options.devices);
   if (!limits.ok()) {
     return absl::InvalidArgumentError(
         str_cat("--memory-limit: ", std::string(limits.status().message())));

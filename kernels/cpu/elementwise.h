@@ -9,6 +9,7 @@
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/kernel.h"
 #include "kernels/expr_prelude/cpu_bits.h"
+#include "kernels/expr_prelude/cpu_division.h"
 #include "kernels/expr_prelude/cpu_special.h"
 
 namespace remora::cpu {

@@ -90,6 +90,10 @@ TEST(tensor, seed_reproduces) {
     EXPECT_GE(value, -2.0F);
     EXPECT_LT(value, 3.0F);
   }
+  expect_error(absl::StatusCode::kInvalidArgument, "uniform: [1, 0) is no range",
+               [] { uniform({2}, test_device(), 1.0, 0.0); });
+  expect_error(absl::StatusCode::kInvalidArgument, "is no range",
+               [] { uniform({2}, test_device(), -std::numeric_limits<double>::infinity(), 0.0); });
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   for (const int64_t value :
        randint(kLowest, kLowest + 5, {20}, test_device()).to_vector<int64_t>())

@@ -68,15 +68,16 @@ reference::Arrays make_cotangents(const OpCase& op_case, const reference::Arrays
   return cotangents;
 }
 
-/// sum over the float outputs of output * cotangent.
+/// sum over the float outputs of output * cotangent, where the output is finite.
 double weighted(const OpCase& op_case, const reference::Arrays& inputs,
                 const reference::Arrays& cotangents) {
   double total = 0.0;
   size_t next = 0;
   for (const reference::Array& output : reference::evaluate(op_case.op, inputs, op_case.attrs)) {
     if (!output.is_real()) continue;
-    for (size_t i = 0; i < output.reals.size(); ++i)
-      total += output.reals[i] * cotangents[next].reals[i];
+    for (size_t i = 0; i < output.reals.size(); ++i) {
+      if (std::isfinite(output.reals[i])) total += output.reals[i] * cotangents[next].reals[i];
+    }
     ++next;
   }
   return total;

@@ -101,7 +101,10 @@ TEST_P(OpCaseInWindow, fast_row_equals_its_decomposition) {
     ASSERT_EQ(expanded.size(), native.size());
     for (size_t i = 0; i < native.size(); ++i) {
       const reference::Array expected = reference::from_host(expanded[i]);
-      EXPECT_EQ(difference(native[i], expected, {.ulps = 8.0, .absolute = 1e-6}), "");
+      // Long sums: each way is within the row's own bound.
+      const double bound = tolerance_of(op_case.info(), op_case.dtype()).absolute;
+      EXPECT_EQ(difference(native[i], expected, {.ulps = 8.0, .absolute = std::max(bound, 1e-6)}),
+                "");
     }
   }
 }
