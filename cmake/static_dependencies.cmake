@@ -53,6 +53,18 @@ foreach(target IN LISTS imported_targets)
   endif()
 endforeach()
 
+# Its LAPACK is Fortran. Debian's shared OpenBLAS brings the run-time library along, the archive does not.
+if(REMORA_HAVE_CPU)
+  foreach(name IN ITEMS gfortran quadmath)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${name}.a OUTPUT_VARIABLE archive
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT IS_ABSOLUTE "${archive}")
+      message(FATAL_ERROR "REMORA_STATIC=ON needs lib${name}.a (Debian: gfortran); ${CMAKE_CXX_COMPILER} does not find it")
+    endif()
+    set_property(TARGET PkgConfig::openblas APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${archive})
+  endforeach()
+endif()
+
 # OpenBLAS chooses among the kernels of every x86 core of the last twenty years. Where the cpu backend works at all there
 # is AVX2, so the tables of older cores lead to Haswell's, and their kernels, 14 MB, are not linked.
 if(REMORA_HAVE_CPU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

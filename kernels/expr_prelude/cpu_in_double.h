@@ -2,7 +2,9 @@
 // gives the right float but for rare ties. Without branches or library calls, as cpu_double.h.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 
@@ -47,27 +49,33 @@ namespace remora::cpu {
   const double result = x < 0.0 ? 2.0 - value : value;
   return x == x ? result : x;
 }
+/// atan(t) of t in [0, 1].
+[[gnu::always_inline]] inline double d_atan_small(double t) {
+  return t *
+         d_polynomial(t * t, 4.19227860112728968e-04, -3.19542524073639436e-03,
+                      1.14276332773755943e-02, -2.60059959776086196e-02, 4.36465894428166717e-02,
+                      -6.02219638793743267e-02, 7.49526237809969575e-02, -9.04917909372057738e-02,
+                      1.11053067324244636e-01, -1.42852256081602097e-01, 1.99999783362170835e-01,
+                      -3.33333329516572185e-01, 9.99999999988738120e-01);
+}
 [[gnu::always_inline]] inline double d_atan(double x) {
   const double magnitude = std::fabs(x);
   const bool turned = magnitude > 1.0;
-  const double t = turned ? 1.0 / magnitude : magnitude;
-  const double p =
-      t * d_polynomial(t * t, 4.19227860112728968e-04, -3.19542524073639436e-03,
-                       1.14276332773755943e-02, -2.60059959776086196e-02, 4.36465894428166717e-02,
-                       -6.02219638793743267e-02, 7.49526237809969575e-02, -9.04917909372057738e-02,
-                       1.11053067324244636e-01, -1.42852256081602097e-01, 1.99999783362170835e-01,
-                       -3.33333329516572185e-01, 9.99999999988738120e-01);
+  const double p = d_atan_small(turned ? 1.0 / magnitude : magnitude);
   return std::copysign(turned ? std::numbers::pi / 2 - p : p, x);
 }
 /// Of y over x, in [-pi, pi], signed zeros and infinities as in C.
 [[gnu::always_inline]] inline double d_atan2(double y, double x) {
   const double a = std::fabs(y), b = std::fabs(x);
-  const double larger = a > b ? a : b, smaller = a > b ? b : a;
+  const bool steep = a > b;
+  const double larger = steep ? a : b, smaller = steep ? b : a;
   // 0 / 0 counts as 0 and infinity / infinity as 1.
-  const double quotient = larger == smaller ? (larger == 0.0 ? 0.0 : 1.0) : smaller / larger;
-  const double slope = d_atan(quotient);
-  const double first = a > b ? std::numbers::pi / 2 - slope : slope;
-  const double angle = std::signbit(x) ? std::numbers::pi - first : first;
+  const double ratio = smaller / larger;
+  const double of_equals = larger == larger ? (larger > 0.0 ? 1.0 : 0.0) : larger;
+  const double slope = d_atan_small(smaller == larger ? of_equals : ratio);
+  const double first = steep ? std::numbers::pi / 2 - slope : slope;
+  const bool behind = (std::bit_cast<uint64_t>(x) >> 63) != 0;
+  const double angle = behind ? std::numbers::pi - first : first;
   return static_cast<bool>((x != x) | (y != y)) ? x + y : std::copysign(angle, y);
 }
 /// asin(t) of t in [0, 1/2].
