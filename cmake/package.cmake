@@ -5,7 +5,7 @@ set(REMORA_PACKAGE_MAINTAINER "Remora maintainers <maintainers@remora.invalid>" 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME remora)
 set(CPACK_PACKAGE_VENDOR Remora)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "tensors on local and remote devices")  # the synopsis of all
 set(CPACK_PACKAGE_CONTACT ${REMORA_PACKAGE_MAINTAINER})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -25,12 +25,12 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME remora-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 list(JOIN debian_packages ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Remora: tensors on local and remote devices (development files)
- A C++20 tensor library whose devices may be anywhere: every operation runs
- where its tensors live, on this machine or on a worker reached over gRPC.
- .
- This package has the library, its headers, and what CMake and pkg-config
- need to find it.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Remora is a C++20 tensor library whose devices may be anywhere: every
+operation runs where its tensors live, on this machine or on a worker
+reached over gRPC.
+.
+This package has the library, its headers, and what CMake and pkg-config
+need to find it.")
 
 if(TARGET remorad)
   list(APPEND CPACK_COMPONENTS_ALL worker)
@@ -42,26 +42,24 @@ if(TARGET remorad)
   set(CPACK_DEBIAN_WORKER_PACKAGE_CONTROL_EXTRA
     ${maintainer_scripts}/conffiles ${maintainer_scripts}/postinst ${maintainer_scripts}/prerm
     ${maintainer_scripts}/postrm)
-  set(CPACK_COMPONENT_WORKER_DESCRIPTION "Remora: the worker daemon
- remorad serves the devices of this machine to programs that use the Remora
- tensor library. As installed it serves the CPU on a unix socket that only
- root can open; /etc/remora/remorad.toml says otherwise.")
+  set(CPACK_COMPONENT_WORKER_DESCRIPTION "remorad serves the devices of this machine to programs that use the Remora
+tensor library. As installed it serves the CPU on a unix socket that only
+root can open; /etc/remora/remorad.toml says otherwise.")
 endif()
 if(TARGET remora_cli)
   list(APPEND CPACK_COMPONENTS_ALL tools)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME remora-tools)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION net)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS remora-worker)
-  set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Remora: the command line tool
- remora lists devices, says which layer fails when a worker cannot be
- reached, and measures the wire.")
+  set(CPACK_COMPONENT_TOOLS_DESCRIPTION "remora, the command line tool, lists devices, says which layer fails when a
+worker cannot be reached, and measures the wire.")
 endif()
 
 # Every package says what it is licensed under and what changed; without a package the licence is enough.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
   file(WRITE ${staging}/changelog.Debian "remora (${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; \
-urgency=medium\n\n  * Packaged from the sources of this version; their CHANGELOG.md says what is new.\n\n\
+urgency=medium\n\n  * Packaged from the sources of this version; what is new is in\n    their CHANGELOG.md.\n\n\
  -- ${REMORA_PACKAGE_MAINTAINER}  ${date}\n")
   execute_process(COMMAND gzip -9nf ${staging}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
   foreach(component IN LISTS CPACK_COMPONENTS_ALL)

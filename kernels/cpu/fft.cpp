@@ -3,8 +3,10 @@
 // (Rabiner, Schafer and Rader, "The chirp z-transform algorithm", 1969).
 #include "kernels/cpu/fft.h"
 
+#include <algorithm>
 #include <bit>
 #include <complex>
+#include <mutex>
 #include <new>
 #include <numbers>
 #include <optional>
@@ -86,6 +88,42 @@ class Transform {
   std::vector<Complex> chirp_, spectrum_;
 };
 
+/// The tables of short transforms that were used last: making them takes longer than a transform.
+class RecentTransforms {
+ public:
+  static constexpr int64_t kLongest = int64_t{1} << 14;
+  static constexpr size_t kCount = 8;
+
+  /// A copy of its own. Any thread.
+  Transform get(int64_t n, bool inverse) {
+    if (n > kLongest) return Transform(n, inverse);
+    const std::lock_guard lock(mutex_);
+    auto found = std::ranges::find_if(
+        entries_, [&](const Entry& entry) { return entry.n == n && entry.inverse == inverse; });
+    if (found == entries_.end()) {
+      if (entries_.size() == kCount) entries_.pop_back();
+      entries_.push_back({n, inverse, Transform(n, inverse)});
+      found = entries_.end() - 1;
+    }
+    std::rotate(entries_.begin(), found, found + 1);  // the last used comes first
+    return entries_.front().transform;
+  }
+
+ private:
+  struct Entry {
+    int64_t n;
+    bool inverse;
+    Transform transform;
+  };
+  std::mutex mutex_;  // guards the entries
+  std::vector<Entry> entries_;
+};
+
+RecentTransforms& recent_transforms() {
+  static RecentTransforms& recent = *new RecentTransforms;  // leaked: devices may outlive it
+  return recent;
+}
+
 /// How the lines of [.., n, 2] are shared out.
 struct Lines {
   int64_t n, count, per_block, blocks;
@@ -130,7 +168,7 @@ absl::Status transform_lines(const KernelCall& call) {
   REMORA_ASSIGN_OR_RETURN(Scratch scratch, call.scratch(bytes_of(lines, threads)));
   const std::vector<Transform> transforms(
       static_cast<size_t>(lines.workers(threads)),
-      Transform(lines.n, call.attributes<dispatch::FftAttrs>().inverse));
+      recent_transforms().get(lines.n, call.attributes<dispatch::FftAttrs>().inverse));
   const double cost = static_cast<double>(out.numel() / 2) * kFftNs;
   call.parallel_for(lines.blocks, cost, [&](int64_t block, int slot) {
     const int64_t worker = lines.blocks <= threads ? block : slot;
