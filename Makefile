@@ -12,7 +12,7 @@ build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset 
 ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap bootstrap-lint bootstrap-images build demo test lint format nightly asan-core remote-only cpu-only
+.PHONY: help bootstrap bootstrap-lint bootstrap-images build programs demo test lint format nightly asan-core remote-only cpu-only
 .PHONY: static install deb deb-test docker-test torch-test fuzz docs clean
 
 help: ## this list
@@ -33,6 +33,9 @@ build: bootstrap ## everything, optimised, in build/release
 demo: bootstrap ## trains on a worker of its own (or REMORA_DEVICE=remote://HOST:PORT/DEVICE), then here, and compares
 	@$(call build,release,--target digits)
 	@build/release/bin/digits
+
+programs: bootstrap ## the worker, the tool and the examples, in build/release/bin
+	@$(call build,release,--target remora_programs)
 
 test: build ## builds and runs every test
 	@$(call ctest,release)

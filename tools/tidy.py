@@ -45,7 +45,7 @@ def write_plain_database(database, folder):
         words = shlex.split(entry.pop("command"))
         first = next(i for i, word in enumerate(words) if re.search(r"(\+\+|clang|gcc|cc)(-[0-9]+)?$", word)
                      and not word.endswith("ccache"))
-        words = [word for word in words[first:] if word not in ("-Winvalid-pch", "-fpch-preprocess")]
+        words = [word for word in words[first:] if word not in ("-Winvalid-pch", "-fpch-preprocess", "-fno-gnu-unique")]
         while "-include" in words:
             at = words.index("-include")
             del words[at:at + 2]

@@ -6,7 +6,6 @@
 
 namespace remora::autodiff {
 
-using dispatch::OpCode;
 
 namespace {
 

@@ -169,7 +169,7 @@ absl::Status transform_lines(const KernelCall& call) {
   const std::vector<Transform> transforms(
       static_cast<size_t>(lines.workers(threads)),
       recent_transforms().get(lines.n, call.attributes<dispatch::FftAttrs>().inverse));
-  const double cost = static_cast<double>(out.numel() / 2) * kFftNs;
+  const double cost = static_cast<double>(out.numel()) / 2.0 * kFftNs;
   call.parallel_for(lines.blocks, cost, [&](int64_t block, int slot) {
     const int64_t worker = lines.blocks <= threads ? block : slot;
     Complex* const data = scratch.as<Complex>() + 2 * buffer * worker;
