@@ -6,7 +6,6 @@
 
 namespace remora::autodiff {
 
-
 namespace {
 
 Tensor zeros_of(const Tensor& like, const Spec& spec) {

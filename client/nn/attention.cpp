@@ -135,8 +135,9 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
 Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
                                   const AttentionMasks& masks) const {
   const CallScope scope;
-  const auto [q, k, v] = project(query, key, value, masks);
-  const int64_t batch = q.size(0);
+  const Projected projected = project(query, key, value, masks);
+  const DType dtype = projected.query.dtype();
+  const int64_t batch = projected.query.size(0);
   // Masks for [N, heads, L, S].
   Tensor attention = masks.attention, padding = masks.key_padding;
   if (attention.defined() && attention.rank() == 3) {
@@ -145,9 +146,7 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
   if (padding.defined()) padding = reshape(padding, {batch, 1, 1, padding.size(1)});
   const bool all_bool = (!attention.defined() || attention.dtype() == DType::kBool) &&
                         (!padding.defined() || padding.dtype() == DType::kBool);
-  const auto one = [&](const Tensor& mask) {
-    return all_bool ? mask : added_mask(mask, q.dtype());
-  };
+  const auto one = [&](const Tensor& mask) { return all_bool ? mask : added_mask(mask, dtype); };
   Tensor mask;
   if (attention.defined()) mask = one(attention);
   if (padding.defined()) {
@@ -159,7 +158,8 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
   const auto split = [&](const Tensor& x) {
     return permute(reshape(x, {batch, x.size(1), heads_, width_ / heads_}), {0, 2, 1, 3});
   };
-  return joined(scaled_dot_product_attention(split(q), split(k), split(v), options));
+  return joined(scaled_dot_product_attention(split(projected.query), split(projected.key),
+                                             split(projected.value), options));
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(int64_t width, int64_t heads,
