@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/expr_prelude/cpu.h"
+#include "kernels/expr_prelude/cpu_division.h"
 #include "tests/kernels/cpu_device.h"
 
 namespace remora::cpu {
