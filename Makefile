@@ -65,7 +65,7 @@ cpu-only: bootstrap ## the library without the wire, and its tests
 	@$(call ctest,cpu-only)
 
 static: bootstrap ## programs that need glibc alone, in build/static/bin, and the tests of that; `remora` contains them all
-	@$(call build,static)
+	@$(call build,static,--target static_tests)
 	@$(call ctest,static,-L '^(portable|cli|opinfo)$$')
 
 PREFIX ?= /usr/local
