@@ -108,7 +108,8 @@ absl::Status sort_all(const KernelCall& call, int64_t axis, bool descending) {
   for (int64_t i = 0; i < in.rank(); ++i) {
     if (i != axis) lines.push(out.size(i), {in.stride(i), out.stride(i)});
   }
-  const auto [in_step, out_step] = lines.inner_strides();
+  const int64_t in_step = lines.inner_strides()[0];
+  const int64_t out_step = lines.inner_strides()[1];
   const double cost = static_cast<double>(out.numel()) * kSortNs;
   const auto run = [&](int64_t block, int slot) {
     auto* items = reinterpret_cast<Item<Key>*>(scratch.as<std::byte>() + slot * line_bytes);
