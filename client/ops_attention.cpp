@@ -155,7 +155,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                                     const AttentionOptions& options) {
   const CallScope scope;
   check_attention(query, key, value, options);
-  const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(-1))));
+  const auto width = static_cast<double>(std::max<int64_t>(query.size(-1), 1));
+  const double scale = options.scale.value_or(1.0 / std::sqrt(width));
   if (options.dropout == 0.0) return blockwise(query, key, value, options, scale);
   if (!is_half(query.dtype())) return composed(query, key, value, options, scale);
   const auto wide = [](const Tensor& x) { return astype(x, DType::kF32); };

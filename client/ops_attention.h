@@ -10,7 +10,8 @@ namespace remora {
 
 struct AttentionOptions {
   /// Broadcasts to [.., L, S]. bool: true where a query may attend to a key; floats are added to
-  /// the scores. A query that may attend to nothing gives zeros.
+  /// the scores. A query that may attend to nothing gives zeros. What is not attended to has the
+  /// weight 0, so a value there must be finite.
   Tensor mask = {};
   double dropout = 0.0;              // of the weights; not scaled by any "training" flag
   bool causal = false;               // query i attends to keys 0 .. i only

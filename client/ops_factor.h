@@ -3,7 +3,8 @@
 // last two axes, the axes before them a batch that broadcasts.
 //
 // What has no factors (a matrix that is singular, or not positive definite) is an error of the op:
-// it shows at the first read of what depends on it.
+// it shows at the first read of what depends on it. What solves with given factors
+// (solve_triangular, cholesky_solve, lu_solve) divides by what they hold.
 #pragma once
 
 #include <optional>

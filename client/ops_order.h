@@ -1,10 +1,10 @@
 // Order: sorting and what follows from it, sets, and positions of what holds. The rules of ops.h
 // hold.
 //
-// A NaN is larger than every number: it comes last in ascending order, and sort and argsort put it
-// last in descending order too. The functions marked "reads" have a result whose shape depends on
-// values: they read one number from the device, which ends the window and, on a remote device,
-// costs one round trip; everything else of them is ordinary operations on the device.
+// A NaN is larger than every number: it comes last in ascending order, and sort, argsort and topk
+// put it last in descending order too. The functions marked "reads" have a result whose shape
+// depends on values: they read one number from the device, which ends the window and, on a remote
+// device, costs one round trip; everything else of them is ordinary operations on the device.
 #pragma once
 
 #include <optional>

@@ -6,6 +6,7 @@
 #include "client/ops.h"
 #include "client/promotion.h"
 #include "dispatch/error.h"
+#include "dispatch/limits.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/window.h"
 
@@ -162,12 +163,18 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
                           " elements"));
   }
   if (counts.numel() == 0) return source;
-  const std::vector<int64_t> facts = stack({sum(counts), amin(counts)}).to_vector<int64_t>();
+  // As f64: a sum beyond i64 is to be refused, not to wrap.
+  const Tensor exact = astype(counts.inner(), DType::kF64);
+  const std::vector<double> facts = stack({sum(exact), amin(exact)}).to_vector<double>();
   if (facts[1] < 0) refuse(kName, str_cat("the count ", facts[1], " is negative"));
-  throw_if_error(check_shape(Shape{facts[0]}));
+  if (facts[0] > static_cast<double>(dispatch::kMaxElements)) {
+    refuse(kName, str_cat("the counts make ", facts[0], " elements, the limit is ",
+                          dispatch::kMaxElements));
+  }
+  const auto total = static_cast<int64_t>(facts[0]);
   const CallScope scope;
   const Tensor ends = cumsum(counts, 0);
-  return index_select(source, along, searchsorted(ends, numbers_like(x, facts[0]), true));
+  return index_select(source, along, searchsorted(ends, numbers_like(x, total), true));
 }
 
 Tensor one_hot(const Tensor& index) {

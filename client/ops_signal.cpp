@@ -6,6 +6,7 @@
 #include "client/apply.h"
 #include "client/ops.h"
 #include "client/promotion.h"
+#include "dispatch/limits.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/window.h"
 
@@ -121,7 +122,7 @@ Tensor frame_window(std::string_view function, const Tensor& window, const Tenso
 }
 
 int64_t checked_hop(std::string_view function, int64_t n, const StftOptions& options) {
-  const int64_t hop = options.hop.value_or(n / 4);
+  const int64_t hop = options.hop.value_or(std::max<int64_t>(n / 4, 1));
   if (n < 1 || hop < 1) refuse(function, str_cat("frames of ", n, " samples, ", hop, " apart"));
   return hop;
 }
@@ -219,6 +220,10 @@ Tensor stft(const Tensor& x, int64_t n, const StftOptions& options) {
     return through_f32(x, [&](const Tensor& f) { return stft(f, n, options); });
   }
   const int64_t hop = checked_hop(kName, n, options);
+  const int64_t needed = options.center ? n / 2 + 1 : n;
+  if (x.size(-1) < needed) {
+    refuse(kName, str_cat(x.size(-1), " samples are too few for frames of ", n));
+  }
   const Tensor window = frame_window(kName, options.window, x, n);
   const Tensor padded = options.center ? pad(x, Dims{n / 2, n / 2}, PadMode::kReflect) : x;
   const Tensor frames = unfold(padded, -1, n, hop);  // [.., frames, n]
@@ -234,6 +239,7 @@ Tensor istft(const Tensor& x, int64_t n, const StftOptions& options,
     return through_f32(x, [&](const Tensor& f) { return istft(f, n, options, length); });
   }
   const int64_t hop = checked_hop(kName, n, options);
+  if (length && *length < 1) refuse(kName, str_cat("a signal of ", *length, " samples"));
   if (x.rank() < 3 || x.size(-3) != n / 2 + 1 || x.size(-2) < 1) {
     refuse(kName, str_cat("takes [.., ", n / 2 + 1, ", frames, 2], not ", x.shape().str()));
   }
@@ -241,6 +247,9 @@ Tensor istft(const Tensor& x, int64_t n, const StftOptions& options,
   const Tensor frames =
       irfft(swapaxes(x, -3, -2), n, -1, options.normalized ? "ortho" : "backward") * window;
   const int64_t count = frames.size(-2);
+  if (count - 1 > (dispatch::kMaxElements - n) / hop) {
+    refuse(kName, str_cat(count, " frames, ", hop, " apart, are too long a signal"));
+  }
   const int64_t samples = (count - 1) * hop + n;
   const Device device = x.device().without_autodiff();
   const Tensor position =

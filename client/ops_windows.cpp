@@ -59,13 +59,16 @@ Tensor windows_along(std::string_view function, const Tensor& x, int64_t axis, i
   }
   const int64_t reach = (size - 1) * dilation + 1;
   const int64_t count = (length - reach) / step + 1;
-  check_host_list(function, count, size);
-  std::vector<int64_t> index;
-  for (int64_t window = 0; window < count; ++window) {
-    for (int64_t i = 0; i < size; ++i) index.push_back(window * step + i * dilation);
+  Shape result = x.shape();
+  result[axis] = size;
+  result.sizes().insert(result.sizes().begin() + axis, count);
+  if (const absl::Status status = check_shape(result); !status.ok()) {
+    refuse(function, str_cat("windows of ", result.str(), ": ", std::string(status.message())));
   }
-  const Tensor taken = index_select(x, axis, from_data(index, {count * size}, x.device()));
-  return unflatten(taken, axis, {count, size});
+  const Device device = x.device().without_autodiff();
+  const Tensor starts = unsqueeze(arange(0, count, 1, device) * step, 1);
+  const Tensor index = ravel(starts + arange(0, size, 1, device) * dilation);
+  return reshape(index_select(x, axis, index), result);
 }
 
 }  // namespace

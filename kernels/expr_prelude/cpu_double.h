@@ -87,7 +87,7 @@ inline constexpr double kDoubleRounder = 6755399441055744.0;  // 1.5 * 2^52
   const double sine_part =
       d_polynomial(z, 1.59178485248082617e-10, -2.50511279440141876e-08, 2.75573160838163581e-06,
                    -1.98412698367224182e-04, 8.33333333333092542e-03, -1.66666666666666657e-01);
-  const double s = std::copysign(std::fma(r * z, sine_part, r), r);
+  const double s = x == 0.0 ? x : std::fma(r * z, sine_part, r);  // -0 is lost on the way
   const double cosine_part =
       d_polynomial(z, 4.74580488976067427e-14, -1.14704597496756069e-11, 2.08767557838940379e-09,
                    -2.75573192213821143e-07, 2.48015873015846182e-05, -1.38888888888888873e-03,

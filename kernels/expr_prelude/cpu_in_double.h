@@ -13,7 +13,7 @@
 namespace remora::cpu {
 
 [[gnu::always_inline]] inline double d_expm1(double x) {
-  return std::fabs(x) < 1e-5 ? std::fma(0.5 * x, x, x) : d_exp(x) - 1.0;
+  return std::fabs(x) < 1e-5 ? x * std::fma(0.5, x, 1.0) : d_exp(x) - 1.0;
 }
 [[gnu::always_inline]] inline double d_log1p(double x) {
   const double small = x * std::fma(x, std::fma(x, 1.0 / 3.0, -0.5), 1.0);

@@ -120,6 +120,13 @@ TEST(attention, grouped_heads_serve_several_queries_each) {
   });
 }
 
+TEST(attention, without_a_width_every_key_weighs_the_same) {
+  const Tensor nothing = zeros({1, 0}, test_device());
+  expect_near(
+      scaled_dot_product_attention(nothing, zeros({2, 0}, test_device()), floats({1, 3}, {2, 1})),
+      {2}, 1e-6F);
+}
+
 TEST(attention, what_does_not_fit_is_refused) {
   const Example one = example(1);
   const Tensor query = floats(one.query, {kQueries, kWidth});

@@ -102,6 +102,10 @@ TEST(order, repeats_by_count_and_classes_by_the_largest) {
   sum(repeated).backward();
   expect_floats(*x.grad(), {2, 0, 1}, {3});
   expect_error(kInvalid, "negative", [&] { repeat_interleave(x, integers({2, -1, 1}, {3})); });
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  expect_error(kInvalid, "the limit is", [&] {
+    repeat_interleave(x, integers({kHuge, kHuge, 2}, {3}));
+  });
   expect_integers(one_hot(integers({2, 0}, {2})), {0, 0, 1, 1, 0, 0}, {2, 3});
 }
 

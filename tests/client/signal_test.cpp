@@ -70,6 +70,9 @@ TEST(signal, short_time_transforms_are_undone) {
   expect_near(select(plain, -2, 1), rfft(narrow(x, 1, 8, 8)).to_vector<float>(), 1e-5F);
   expect_error(kInvalid, "stft: frames of 16 samples, 0 apart", [&] { stft(x, 16, {.hop = 0}); });
   expect_error(kInvalid, "istft: takes", [&] { istft(plain, 16); });
+  expect_error(kInvalid, "istft: 12 frames", [&] { istft(plain, 8, {.hop = INT64_MAX}); });
+  expect_error(kInvalid, "istft: a signal of -1 samples", [&] { istft(plain, 8, {}, -1); });
+  expect_error(kInvalid, "stft: 100 samples are too few", [&] { stft(x, 512); });
 }
 
 }  // namespace

@@ -181,6 +181,12 @@ TEST(elementwise, known_answers) {
                   {true, true, true, false}, {4});
   expect_booleans(signbit(sin(floats({-0.0F, 0}, {2}))), {true, false}, {2});
   expect_booleans(signbit(tanh(floats({-0.0F, 0}, {2}))), {true, false}, {2});
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const Tensor zero = astype(floats({-0.0F, 0}, {2}), dtype);
+    for (Tensor (*odd)(const Tensor&) : {&sin, &tan, &expm1, &log1p, &atan, &cbrt, &erf}) {
+      expect_booleans(signbit(odd(zero)), {true, false}, {2});
+    }
+  }
   expect_floats(trunc(floats({1.7F, -1.7F}, {2})), {1, -1}, {2});
   expect_floats(ceil(floats({1.2F, -1.2F}, {2})), {2, -1}, {2});
   expect_floats(remainder(floats({5, -5}, {2}), 3), {2, 1}, {2});
