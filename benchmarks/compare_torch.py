@@ -60,7 +60,7 @@ def families():
         binary("pow", size, count, torch.pow, np.power)
         binary("maximum", size, count, torch.maximum, np.maximum)
         binary("less", size, count, torch.lt, np.less)
-        binary("where", size, count, lambda x, y: torch.where(x < y, x, y), lambda x, y: np.where(x < y, x, y))
+        binary("less_where", size, count, lambda x, y: torch.where(x < y, x, y), lambda x, y: np.where(x < y, x, y))
         binary("atan2", size, count, torch.atan2, np.arctan2)
         unary("sqrt", size, count, torch.sqrt, np.sqrt)
         unary("exp", size, count, torch.exp, np.exp)

@@ -38,8 +38,8 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   }
   if (!options.grouped_heads) return;
   for (const Tensor* x : {&key, &value}) {
-    const bool divides =
-        x->rank() >= 3 && query.rank() >= 3 && x->size(-3) > 0 && query.size(-3) % x->size(-3) == 0;
+    const bool divides = x->rank() >= 3 && query.rank() >= 3 && x->size(-3) > 0 &&
+                         query.size(-3) > 0 && query.size(-3) % x->size(-3) == 0;
     if (divides) continue;
     refuse(kName, str_cat("the heads (axis -3) of ", x->shape().str(), " do not divide those of ",
                           query.shape().str()));
@@ -115,11 +115,14 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value,
   const int64_t heads = leading.sizes().back();
   const Shape key_leading = leading_axes(key), value_leading = leading_axes(value);
   const int64_t key_heads = key_leading.sizes().back();
-  if (options.grouped_heads) {
-    const int64_t value_heads = value_leading.sizes().back();
-    if (value_heads != key_heads) return composed(query, key, value, options, scale);
-    leading.sizes().back() = key_heads;
+  if (options.grouped_heads && value_leading.sizes().back() != key_heads) {
+    AttentionOptions whole = options;  // each as often as the query has heads
+    whole.grouped_heads = false;
+    return blockwise(query, repeat_interleave(key, heads / key_heads, -3),
+                     repeat_interleave(value, heads / value_leading.sizes().back(), -3), whole,
+                     scale);
   }
+  if (options.grouped_heads) leading.sizes().back() = key_heads;
   for (const Shape& other : {key_leading, value_leading}) {
     const absl::StatusOr<Shape> both = broadcast_shapes(leading, other);
     if (!both.ok()) {

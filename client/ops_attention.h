@@ -13,7 +13,7 @@ struct AttentionOptions {
   /// the scores. A query that may attend to nothing gives zeros. What is not attended to has the
   /// weight 0, so a value there must be finite.
   Tensor mask = {};
-  double dropout = 0.0;              // of the weights; not scaled by any "training" flag
+  double dropout = 0.0;              // of the weights, always: 0 where nothing is trained
   bool causal = false;               // query i attends to keys 0 .. i only
   std::optional<double> scale = {};  // of the scores; 1 / sqrt(E) unless given
   /// Axis -3 of key and value divides that of the query: each of their heads serves a group.

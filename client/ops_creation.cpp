@@ -183,7 +183,10 @@ Tensor uniform(const Shape& shape, const Device& device, double low, double high
 Tensor normal(const Shape& shape, const Device& device, double mean, double deviation,
               DType dtype) {
   const CallScope scope;
-  if (!(deviation >= 0)) refuse("normal", str_cat("the deviation ", deviation, " is negative"));
+  if (!(deviation >= 0 && std::isfinite(deviation) && std::isfinite(mean))) {
+    refuse("normal", str_cat("mean ", mean, " and deviation ", deviation,
+                             " must be finite, the deviation not negative"));
+  }
   const Tensor standard = draw(OpCode::normal, shape, device, dtype);
   if (mean == 0.0 && deviation == 1.0) return standard;
   return standard * deviation + mean;
@@ -233,8 +236,9 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
   drawn.sizes().back() = count;
   Tensor index;
   if (replacement) {
-    // Divided before it is compared: the last sum is 1 then, above every draw.
-    const Tensor below = cumsum(mass, -1) / total;
+    // Divided by its own last element, which makes that 1, above every draw.
+    const Tensor sums = cumsum(mass, -1);
+    const Tensor below = sums / narrow(sums, -1, categories - 1, 1);
     index = searchsorted(below, draw(OpCode::uniform, drawn, device, DType::kF64), true);
   } else {
     // The largest of weight / exponential draw are a draw without replacement (Efraimidis and

@@ -234,6 +234,7 @@ Tensor istft(const Tensor& x, int64_t n, const StftOptions& options,
              std::optional<int64_t> length) {
   const CallScope scope;
   constexpr std::string_view kName = "istft";
+  require_float(kName, x.dtype());
   check_complex(kName, x);
   if (is_half(x.dtype())) {
     return through_f32(x, [&](const Tensor& f) { return istft(f, n, options, length); });

@@ -126,7 +126,8 @@ Values decompose_attention(std::span<const Value> inputs, const Attrs& attrs) {
   const Value divisor = op(OpCode::where, {hidden, number(scores, 1.0), sums});
   const Value logs = op(OpCode::add, {shift, op(OpCode::log, {divisor})});
   const Value logs_or_infinity = op(OpCode::where, {hidden, number(scores, -kHidden), logs});
-  return {op(OpCode::div, {op(OpCode::matmul, {powers, parts.v}), divisor}),
+  const Value quotient = op(OpCode::div, {op(OpCode::matmul, {powers, parts.v}), divisor});
+  return {op(OpCode::where, {hidden, zero, quotient}),
           reshaped(logs_or_infinity, {s[0], s[1], s[2]})};
 }
 

@@ -6,6 +6,9 @@
 namespace remora::dispatch::rules {
 namespace {
 
+/// Queries or keys: rows without elements take no memory, but time.
+constexpr int64_t kMaxSequence = int64_t{1} << 31;
+
 /// Query, key, value and perhaps a mask, from `first` on.
 absl::Status check_operands(const ShapeContext& context, size_t first) {
   const size_t count = context.inputs.size();
@@ -19,10 +22,13 @@ absl::Status check_operands(const ShapeContext& context, size_t first) {
   REMORA_RETURN_IF_ERROR(same_dtypes(context, first, first + 2));
   const bool fits = q.rank() == 4 && k.rank() == 4 && v.rank() == 4 && q[0] == k[0] &&
                     q[0] == v[0] && k[1] == v[1] && q[3] == k[3] && k[2] == v[2] &&
-                    (k[1] == 0 ? q[1] == 0 : q[1] % k[1] == 0);
+                    (k[1] == 0 ? q[1] == 0 : q[1] > 0 && q[1] % k[1] == 0);
   if (!fits) {
     return invalid(context, "query ", q.str(), ", key ", k.str(), " and value ", v.str(),
                    " do not fit [N, G H, L, E], [N, H, S, E] and [N, H, S, V]");
+  }
+  if (q[2] > kMaxSequence || k[2] > kMaxSequence) {
+    return invalid(context, q[2], " queries and ", k[2], " keys; the limit is ", kMaxSequence);
   }
   if (count == first + 3) return absl::OkStatus();
   const Spec& mask = context.inputs[first + 3];

@@ -83,7 +83,8 @@ int bench_cpu(const BenchCpuOptions& options) {
   const int threads = usable_processors();
   std::vector<Family> families = families_of(device, options.only);
   if (families.empty()) {
-    std::fprintf(stderr, "remora: no family of operations is called %s\n", options.only.c_str());
+    std::fprintf(stderr, "remora: no key of a family of operations begins with %s\n",
+                 options.only.c_str());
     return kUsage;
   }
   settle_repeats(device, families);

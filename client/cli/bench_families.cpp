@@ -64,7 +64,7 @@ void add_vectors(Families& families, int64_t count, std::string_view size) {
   binary("pow", [](const Tensor& x, const Tensor& y) { return pow(x, y); });
   binary("maximum", [](const Tensor& x, const Tensor& y) { return maximum(x, y); });
   binary("less", [](const Tensor& x, const Tensor& y) { return x < y; });
-  binary("where", [](const Tensor& x, const Tensor& y) { return where(x < y, x, y); });
+  binary("less_where", [](const Tensor& x, const Tensor& y) { return where(x < y, x, y); });
   binary("atan2", [](const Tensor& x, const Tensor& y) { return atan2(x, y); });
   unary("sqrt", [](const Tensor& x) { return sqrt(x); });
   unary("exp", [](const Tensor& x) { return exp(x); });

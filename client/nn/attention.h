@@ -39,8 +39,8 @@ class MultiheadAttention : public Module {
   AttentionResult operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                              const AttentionMasks& masks = {}) const;
   /// The output alone: the matrix of weights is never in memory as a whole, unless it is dropped
-  /// out of or a mask's gradient is wanted. A query that may attend to nothing gives zeros before
-  /// the last layer.
+  /// out of, or the gradient of a mask or of a gradient is wanted. A query that may attend to
+  /// nothing gives zeros before the last layer.
   Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
                 const AttentionMasks& masks = {}) const;
 

@@ -184,6 +184,7 @@ void attend(const Operands<T>& x, int64_t head, const Range& queries, T* scores,
   for (int64_t i = 0; i < queries.count; ++i) {
     if (rows.sum[i] == 0.0) {
       logs[i] = std::numeric_limits<T>::infinity();  // no weight, whatever the score
+      std::fill_n(out + i * width, width, T{0});     // nor 0 times a value that is not finite
       continue;
     }
     const auto sum = static_cast<T>(rows.sum[i]);
@@ -264,6 +265,9 @@ absl::Status attention_grad_of(const KernelCall& call) {
                        call.out(0).as<T>(), call.out(1).as<T>(), call.out(2).as<T>()};
   for (const TensorView& result : call.outputs) {
     std::fill_n(result.as<T>(), result.numel(), T{0});
+  }
+  if (sizes.batch * sizes.heads == 0 || sizes.queries == 0 || sizes.keys == 0) {
+    return absl::OkStatus();  // however many empty heads there are
   }
   // The heads of a group add to the same gradients, so one thread takes them all, in order.
   call.parallel_for(

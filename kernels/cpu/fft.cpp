@@ -153,7 +153,9 @@ void run_lines(const Transform& transform, const T* x, T* out, int64_t n, int64_
 /// counted.
 int64_t bytes_of(const Lines& lines, int threads) {
   constexpr int64_t kBuffers = 2, kTables = 4;
-  return lines.workers(threads) * (kBuffers + kTables) * Transform::buffer_length(lines.n) *
+  const int64_t workers = lines.workers(threads);
+  // One set of tables more: the one that the workers' are copies of.
+  return (workers * kBuffers + (workers + 1) * kTables) * Transform::buffer_length(lines.n) *
          static_cast<int64_t>(sizeof(Complex));
 }
 

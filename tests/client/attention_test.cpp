@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "client/apply.h"
 #include "tests/client/device.h"
 
 namespace remora {
@@ -153,6 +154,45 @@ TEST(attention, half_types_round_once) {
                                                     widened(one.key, {kKeys, kWidth}),
                                                     widened(one.value, {kKeys, kValueWidth}));
   EXPECT_EQ(result.to_vector<float>(), astype(exact, DType::kF16).to_vector<float>());
+}
+
+TEST(attention, no_head_of_a_query_is_refused_and_a_hidden_query_gives_zeros_whatever_the_values) {
+  const Tensor none = zeros({1, 0, kQueries, kWidth}, test_device());
+  const Tensor keys = zeros({1, 2, kKeys, kWidth}, test_device());
+  expect_error(kInvalid, "do not divide",
+               [&] { scaled_dot_product_attention(none, keys, keys, {.grouped_heads = true}); });
+  const std::vector<Tensor> operands = {none, keys, keys};
+  expect_error(kInvalid, "do not fit", [&] {
+    apply_all(dispatch::OpCode::attention, operands, dispatch::AttentionAttrs{false, 1.0});
+  });
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor values = floats({infinity, std::nanf(""), 1, 1}, {kKeys, 1});
+  const Tensor nothing = booleans({false, false, false, false}, {kKeys});
+  expect_floats(
+      scaled_dot_product_attention(zeros({1, 2}, test_device()), zeros({4, 2}, test_device()),
+                                   values, {.mask = nothing}),
+      {0}, {1, 1});
+}
+
+TEST(attention, keys_and_values_may_have_heads_of_their_own_number) {
+  const Example four = example(4);
+  const Tensor query = floats(four.query, {4, kQueries, kWidth});
+  const Tensor key = narrow(floats(four.key, {4, kKeys, kWidth}), 0, 0, 1);
+  const Tensor value = narrow(floats(four.value, {4, kKeys, kValueWidth}), 0, 0, 2);
+  const Tensor result = scaled_dot_product_attention(query, key, value, {.grouped_heads = true});
+  for (int64_t head = 0; head < 4; ++head) {
+    const Tensor alone = scaled_dot_product_attention(query[head], key[0], value[head / 2]);
+    expect_near(result[head], alone.to_vector<float>(), 1e-6F);
+  }
+}
+
+TEST(attention, a_mask_broadcasts_as_numpy_says_or_is_refused) {
+  const Tensor x = zeros({6, 1, kQueries, kWidth}, test_device());
+  const Tensor mask =
+      booleans(std::vector<bool>(static_cast<size_t>(6 * kQueries * kQueries), true),
+               {2, 3, 1, kQueries, kQueries});
+  expect_error(kInvalid, "does not broadcast to [6, 1, 3, 3]",
+               [&] { scaled_dot_product_attention(x, x, x, {.mask = mask}); });
 }
 
 TEST(attention, leading_axes_broadcast) {

@@ -57,6 +57,7 @@ void add_attention_cases(OpCases& cases) {
   add_pair(cases, "f32 no keys", {1, 2, 1, 3, 0, 2, 2}, half);
   add_pair(cases, "f32 no queries", {1, 2, 1, 0, 3, 2, 2}, half);
   add_pair(cases, "f32 no batch", {0, 2, 1, 3, 3, 2, 2}, half);
+  add_pair(cases, "f32 no heads", {2, 0, 1, 3, 3, 2, 2}, half);
   add_pair(cases, "f32 no width", {1, 1, 1, 2, 3, 0, 2}, half);
   add_pair(cases, "f32 no value width", {1, 1, 1, 2, 3, 2, 0}, half);
   add_pair(cases, "f32 several blocks", {1, 1, 1, 150, 300, 8, 4}, half);
