@@ -136,6 +136,14 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value,
   OpInputs operands = {with_four_axes(query, query_leading), with_four_axes(key, leading),
                        with_four_axes(value, leading)};
   if (options.mask.defined()) {
+    Shape scores = query_leading;
+    scores.sizes().push_back(query.size(-2));
+    scores.sizes().push_back(key.size(-2));
+    const absl::StatusOr<Shape> both = broadcast_shapes(options.mask.shape(), scores);
+    if (!both.ok() || *both != scores) {
+      refuse(kName, str_cat("the mask ", options.mask.shape().str(), " does not broadcast to ",
+                            scores.str()));
+    }
     const Tensor mask =
         options.mask.dtype() == DType::kBool ? options.mask : astype(options.mask, query.dtype());
     operands.push_back(mask_with_four_axes(mask, query_leading));
