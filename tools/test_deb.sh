@@ -63,6 +63,7 @@ in_root "$work/run" '
   remora ping unix:/run/remora/remora.sock --health
   remora ping unix:/run/remora/remora.sock --count 5
   kill -TERM $worker && wait $worker
+  rmdir /run/remora  # as systemd does with the runtime folder of a service that ended
   ls /lib/systemd/system/remorad.service /usr/share/doc/remora-worker/copyright > /dev/null
   [ "$(cat /var/lib/dpkg/info/remora-worker.conffiles)" = /etc/remora/remorad.toml ]
 
@@ -71,12 +72,14 @@ in_root "$work/run" '
   apt-get install -y -q --reinstall /debs/remora-worker_*.deb >> /debs/log 2>&1
   grep -q "^# changed" /etc/remora/remorad.toml
   apt-get remove -y -q remora-worker remora-tools >> /debs/log 2>&1
-  ! command -v remorad && ! command -v remora
+  for program in remorad remora; do
+    [ ! -e /usr/bin/$program ] || { echo "test_deb: /usr/bin/$program is still there" >&2; exit 1; }
+  done
   [ ! -e /lib/systemd/system/remorad.service ]
   grep -q "^# changed" /etc/remora/remorad.toml
   apt-get purge -y -q remora-worker >> /debs/log 2>&1
   [ ! -e /etc/remora/remorad.toml ]
-  ! getent passwd remora
+  if getent passwd remora; then echo "test_deb: the user remora is still there" >&2; exit 1; fi
   left=$(find / -xdev \( -path /proc -o -path /debs -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \) -prune \
     -o -name "*remora*" -print)
   [ -z "$left" ] || { echo "test_deb: left behind: $left" >&2; exit 1; }
@@ -94,6 +97,7 @@ in_root "$work/build" '
   g++ -std=c++20 -I. consumer.cpp client/tensor.cpp -o by-pkg-config $(pkg-config --cflags --libs remora)
   ./by-pkg-config cpu
   apt-get remove -y -q remora-dev >> /debs/log 2>&1
-  [ ! -e /usr/include/remora ] && ! pkg-config --exists remora
+  [ ! -e /usr/include/remora ]
+  if pkg-config --exists remora; then echo "test_deb: pkg-config still finds remora" >&2; exit 1; fi
 '
 echo "test_deb: installed, used and removed"
