@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "client/apply.h"
+#include "client/attention_scores.h"
 #include "client/ops.h"
 #include "client/promotion.h"
 #include "dispatch/str_cat.h"
@@ -46,13 +47,6 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   }
 }
 
-/// bool [L, S]: query i sees key j for j <= i.
-Tensor causal_mask(const Tensor& scores) {
-  const Device device = scores.device().without_autodiff();
-  return unsqueeze(arange(0, scores.size(-2), 1, device), 1) >=
-         arange(0, scores.size(-1), 1, device);
-}
-
 /// softmax over the last axis in which a row of nothing but -inf gives zeros, and no NaN reaches
 /// its gradient.
 Tensor softmax_or_zeros(const Tensor& scores) {
@@ -67,12 +61,8 @@ Tensor composed(const Tensor& query, const Tensor& key, const Tensor& value,
   const auto heads_of_query = [&](const Tensor& x) {
     return options.grouped_heads ? repeat_interleave(x, query.size(-3) / x.size(-3), -3) : x;
   };
-  Tensor scores = matmul(query * scale, transpose(heads_of_query(key)));
-  if (options.causal) scores = where(causal_mask(scores), scores, kHidden);
-  if (options.mask.defined()) {
-    scores = options.mask.dtype() == DType::kBool ? where(options.mask, scores, kHidden)
-                                                  : scores + astype(options.mask, scores.dtype());
-  }
+  const Tensor scores = masked_scores(matmul(query * scale, transpose(heads_of_query(key))),
+                                      options.causal, options.mask);
   const Tensor weights = options.mask.defined() ? softmax_or_zeros(scores) : softmax(scores, -1);
   return matmul(dropout(weights, options.dropout), heads_of_query(value));
 }
@@ -161,6 +151,18 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value,
 }
 
 }  // namespace
+
+Tensor masked_scores(const Tensor& scores, bool causal, const Tensor& mask) {
+  Tensor result = scores;
+  if (causal) {
+    const Device device = scores.device().without_autodiff();
+    const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device), 1);
+    result = where(row >= arange(0, scores.size(-1), 1, device), result, kHidden);
+  }
+  if (!mask.defined()) return result;
+  return mask.dtype() == DType::kBool ? where(mask, result, kHidden)
+                                      : result + astype(mask, result.dtype());
+}
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {

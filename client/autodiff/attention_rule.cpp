@@ -1,8 +1,7 @@
 #include "client/autodiff/attention_rule.h"
 
-#include <limits>
-
 #include "client/apply.h"
+#include "client/attention_scores.h"
 #include "client/ops.h"
 #include "client/promotion.h"
 
@@ -29,17 +28,8 @@ Gradients composed_gradients(const RuleContext& context, const Tensor& g, const 
   const int64_t group = heads == 0 ? 1 : q.size(1) / heads;
   const Tensor k = repeat_interleave(in_f32(context.input(1)), group, 1);
   const Tensor v = repeat_interleave(in_f32(context.input(2)), group, 1);
-  constexpr double kHidden = -std::numeric_limits<double>::infinity();
-  Tensor scores = matmul(q, transpose(k)) * scale;
-  if (attrs.causal) {
-    const Device device = scores.device().without_autodiff();
-    const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device), 1);
-    scores = where(row >= arange(0, scores.size(-1), 1, device), scores, kHidden);
-  }
-  if (context.input_count() > 3) {
-    const Tensor mask = context.input(3);
-    scores = mask.dtype() == DType::kBool ? where(mask, scores, kHidden) : scores + in_f32(mask);
-  }
+  const Tensor mask = context.input_count() > 3 ? context.input(3) : Tensor();
+  const Tensor scores = masked_scores(matmul(q, transpose(k)) * scale, attrs.causal, mask);
   const Tensor weights = exp(scores - unsqueeze(context.output(1), -1));
   const Tensor by_weights = matmul(g, transpose(v));
   const Tensor by_masked = weights * (by_weights - unsqueeze(shared, -1));

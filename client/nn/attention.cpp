@@ -94,12 +94,9 @@ MultiheadAttention::Projected MultiheadAttention::project(const Tensor& query, c
   return result;
 }
 
-/// [N, L, width] as [N * heads, L, width / heads].
+/// [N, L, width] as [N, heads, L, width / heads].
 Tensor MultiheadAttention::heads_of(const Tensor& x) const {
-  const int64_t batch = x.size(0);
-  const int64_t length = x.size(1);
-  const Tensor split = reshape(x, {batch, length, heads_, width_ / heads_});
-  return reshape(permute(split, {0, 2, 1, 3}), {batch * heads_, length, width_ / heads_});
+  return permute(unflatten(x, -1, {heads_, width_ / heads_}), {0, 2, 1, 3});
 }
 
 /// The output of [N, heads, L, width / heads].
@@ -118,7 +115,8 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
   const int64_t source = k.size(1);
   const int64_t head_width = width_ / heads_;
   const double scale = 1.0 / std::sqrt(static_cast<double>(head_width));
-  Tensor scores = matmul(heads_of(q * scale), transpose(heads_of(k)));  // [N * heads, L, S]
+  Tensor scores = matmul(flatten(heads_of(q * scale), 0, 1),
+                         transpose(flatten(heads_of(k), 0, 1)));  // [N * heads, L, S]
   if (masks.attention.defined()) scores = scores + added_mask(masks.attention, scores.dtype());
   if (masks.key_padding.defined()) {
     const Tensor hidden =
@@ -127,7 +125,8 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
     scores = reshape(split + hidden, {batch * heads_, length, source});
   }
   const Tensor weights = softmax(scores, -1);
-  const Tensor heads = matmul(dropout(weights, options_.dropout, training()), heads_of(v));
+  const Tensor heads =
+      matmul(dropout(weights, options_.dropout, training()), flatten(heads_of(v), 0, 1));
   return {joined(reshape(heads, {batch, heads_, length, head_width})),
           mean(reshape(weights, {batch, heads_, length, source}), 1)};
 }
@@ -155,11 +154,8 @@ Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const 
   }
   AttentionOptions options{.dropout = training() ? options_.dropout : 0.0};
   if (mask.defined()) options.mask = all_bool ? logical_not(mask) : mask;
-  const auto split = [&](const Tensor& x) {
-    return permute(reshape(x, {batch, x.size(1), heads_, width_ / heads_}), {0, 2, 1, 3});
-  };
-  return joined(scaled_dot_product_attention(split(projected.query), split(projected.key),
-                                             split(projected.value), options));
+  return joined(scaled_dot_product_attention(heads_of(projected.query), heads_of(projected.key),
+                                             heads_of(projected.value), options));
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(int64_t width, int64_t heads,
