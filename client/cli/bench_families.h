@@ -14,8 +14,8 @@ namespace remora::cli {
 /// One key: an operation on operands of one size.
 struct Family {
   std::string key;
-  std::function<void()> run;  // records it
-  int repeats = 1;            // as many as make a sample
+  std::function<std::vector<Tensor>()> run;  // records it and gives its results
+  int repeats = 1;                           // as many as make a sample
 };
 
 /// Those whose key begins with `only`.

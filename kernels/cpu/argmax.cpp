@@ -1,4 +1,5 @@
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/row_reductions.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
@@ -6,9 +7,33 @@ namespace {
 
 constexpr double kArgmaxNs = 1.5;
 
+/// The first of the neighbours that matches; one does.
+template <typename T, typename Matches>
+int64_t first_match(const T* x, int64_t count, Matches matches) {
+  constexpr int64_t kPart = 64;
+  int64_t i = 0;
+  for (; i + kPart <= count; i += kPart) {  // no early exit, so that it is vectorised
+    int found = 0;
+    for (int64_t j = 0; j < kPart; ++j) found |= matches(x[i + j]) ? 1 : 0;
+    if (found != 0) break;
+  }
+  while (!matches(x[i])) ++i;
+  return i;
+}
+
+template <bool kSmallest, typename T>
+int64_t arg_extreme_of_row(const T* x, int64_t count) {
+  const T extreme = extreme_row<kSmallest>(x, count);
+  if (extreme != extreme) return first_match(x, count, [](T value) { return value != value; });
+  return first_match(x, count, [extreme](T value) { return value == extreme; });
+}
+
 /// The lowest index of the largest, or smallest, element; NaN is beyond all numbers.
 template <bool kSmallest, typename T>
 int64_t arg_extreme_of(const T* x, int64_t stride, int64_t count) {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    if (stride == 1) return arg_extreme_of_row<kSmallest>(x, count);
+  }
   int64_t best = 0;
   auto extreme = Element<T>::load(x[0]);
   for (int64_t i = 1; i < count && extreme == extreme; ++i) {

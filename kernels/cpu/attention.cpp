@@ -11,7 +11,7 @@
 #include "dispatch/str_cat.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/limits.h"
-#include "kernels/cpu/softmax_rows.h"
+#include "kernels/cpu/row_reductions.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
@@ -150,7 +150,7 @@ struct RowSums {
 /// up before.
 template <typename T>
 void add_row(T* scores, int64_t count, T& maximum, double& sum, T* out, int64_t width) {
-  const T largest = r_max(maximum, max_row(scores, count));
+  const T largest = r_max(maximum, extreme_row(scores, count));
   if (largest == -std::numeric_limits<T>::infinity()) {  // nothing seen yet
     std::fill_n(scores, count, T{0});
     return;

@@ -1,38 +1,16 @@
-#include "kernels/cpu/rows.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/cpu/fused.h"
 
-namespace remora::cpu {
-namespace {
-
-constexpr double kCastNs = 1.0;
-
-}  // namespace
-
-namespace kernels {
+namespace remora::cpu::kernels {
 
 absl::Status astype(const KernelCall& call) {
+  using Kind = FusedValue::Kind;
   const TensorView& in = call.in(0);
-  const TensorView& out = call.out();
-  const auto nest = broadcast_nest<1>(out.sizes, {&in});
-  const int64_t stride = nest.inner_strides()[0];
-  const int64_t in_size = dtype_size(in.dtype);
-  const int64_t out_size = dtype_size(out.dtype);
-  for_blocks(call, nest.numel, kCastNs, [&](int64_t begin, int64_t end) {
-    alignas(64) std::byte neighbours[static_cast<size_t>(kRowElements) * sizeof(double)];
-    for_rows(nest, begin, end, [&](const auto& offsets, int64_t position, int64_t count) {
-      for (int64_t done = 0; done < count; done += kRowElements) {
-        const int64_t length = std::min(kRowElements, count - done);
-        const std::byte* source = in.data + (offsets[0] + done * stride) * in_size;
-        if (stride != 1) {
-          gather_row(source, stride, in_size, length, neighbours);
-          source = neighbours;
-        }
-        convert_row(in.dtype, source, out.dtype, length, out.data + (position + done) * out_size);
-      }
-    });
-  });
+  FusedProgram program;
+  program.values.push_back({Kind::kOperand, in.dtype, in.numel() == 1, true, 0, 0});
+  program.values.push_back({Kind::kResult, call.out().dtype, false, false, 0, 1});
+  program.ops.push_back({nullptr, 1, {0}, 1});
+  run_fused(program, call);
   return absl::OkStatus();
 }
 
-}  // namespace kernels
-}  // namespace remora::cpu
+}  // namespace remora::cpu::kernels

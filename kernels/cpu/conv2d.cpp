@@ -4,6 +4,7 @@
 
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
+#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/strided.h"
 
@@ -14,6 +15,7 @@ using dispatch::ConvAttrs;
 using dispatch::OpCode;
 
 constexpr double kNsPerMultiply = 0.03;
+constexpr double kDepthwiseNs = 0.15;  // a multiplication
 constexpr int64_t kMaxBlasExtent = (int64_t{1} << 31) - 1;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -42,6 +44,39 @@ int64_t out_offset(const ConvGeometry& conv, int64_t image, int64_t group) {
   return (image * conv.channels_out() + group * conv.group_out) * conv.plane_out();
 }
 
+/// Output pixels cut into tiles by shape: within an image where it has pixels enough, else across
+/// images.
+class PixelTiles {
+ public:
+  PixelTiles(const ConvGeometry& conv, int64_t rows) : pixels_(conv.pixels()) {
+    width_ = conv_tile_pixels(rows);
+    if (conv.plane_out() < kMinConvTilePixels) {
+      run_ = std::max<int64_t>(1, pixels_);
+    } else {
+      run_ = conv.plane_out();
+      const int64_t parts = ceil_div(run_, width_);
+      width_ = std::min(width_, ceil_div(ceil_div(run_, parts), 16) * 16);
+    }
+    per_run_ = ceil_div(run_, width_);
+  }
+  int64_t count() const { return ceil_div(pixels_, run_) * per_run_; }
+  int64_t begin(int64_t tile) const { return tile / per_run_ * run_ + tile % per_run_ * width_; }
+  int64_t end(int64_t tile) const { return next(begin(tile), pixels_); }
+  /// Where the tile that begins at a pixel ends; no later than `limit`.
+  int64_t next(int64_t begin, int64_t limit) const {
+    return std::min({limit, begin + width_, (begin / run_ + 1) * run_});
+  }
+
+ private:
+  int64_t pixels_, width_, run_, per_run_;
+};
+
+/// True where the unfolded columns are the input itself.
+bool is_pointwise(const ConvGeometry& conv) {
+  return conv.taps() == 1 && conv.h.stride == 1 && conv.w.stride == 1 && conv.h.padding == 0 &&
+         conv.w.padding == 0;
+}
+
 bool in_one_image(const ConvGeometry& conv, int64_t begin, int64_t end) {
   return begin / conv.plane_out() == (end - 1) / conv.plane_out();
 }
@@ -66,6 +101,14 @@ Matrix<T> gradient_tile(const ConvGeometry& conv, const T* gradient, int64_t gro
                    }
                  });
   return {buffer, width, 1};
+}
+
+/// The columns of a pointwise convolution from pixel `begin` on, of one image: [channels, pixels].
+template <typename T>
+Matrix<T> pixels_in_place(const ConvGeometry& conv, const T* planes, int64_t begin) {
+  const int64_t image = begin / conv.plane_out();
+  return {planes + image * conv.channels_in() * conv.plane_in() + begin % conv.plane_out(),
+          conv.plane_in(), 1};
 }
 
 /// Scratch of one thread: unfolded columns, and a tile of an output-shaped tensor.
@@ -102,18 +145,37 @@ struct WeightGradCut {
 template <typename T>
 void weight_grad_block(const ConvGeometry& conv, const T* gradient, const T* input, int64_t group,
                        int64_t first_channel, int64_t channels, int64_t begin, int64_t end,
-                       int64_t tile, T* columns, T* buffer, T* out) {
+                       const PixelTiles& tiles, T* columns, T* buffer, T* out) {
   const int64_t rows = channels * conv.taps();
   if (begin == end)
     gemm(conv.group_out, rows, 0, Matrix<T>{}, Matrix<T>{}, false, out, conv.rows());
-  for (int64_t at = begin; at < end; at += tile) {
-    const int64_t stop = std::min(end, at + tile);
-    const int64_t channel = group * conv.group_in + first_channel;
-    unfold(conv, input + channel * conv.plane_in(), channels, at, stop, columns);
+  for (int64_t at = begin; at < end; at = tiles.next(at, end)) {
+    const int64_t stop = tiles.next(at, end);
+    const T* planes = input + (group * conv.group_in + first_channel) * conv.plane_in();
     const Matrix<T> left = gradient_tile(conv, gradient, group, at, stop, buffer);
-    const Matrix<T> right{columns, 1, stop - at};
+    Matrix<T> right{columns, 1, stop - at};
+    if (is_pointwise(conv) && in_one_image(conv, at, stop)) {
+      right = pixels_in_place(conv, planes, at);
+      std::swap(right.row_stride, right.column_stride);
+    } else {
+      unfold(conv, planes, channels, at, stop, columns);
+    }
     gemm(conv.group_out, rows, stop - at, left, right, at != begin, out, conv.rows());
   }
+}
+
+/// Calls `run(plane, channel)` for every image's channels, several planes a block.
+template <typename Run>
+void for_planes(const KernelCall& call, const ConvGeometry& conv, Run&& run) {
+  const int64_t planes = conv.images * conv.groups;
+  const int64_t work = std::max<int64_t>(1, conv.plane_out() * conv.taps());
+  const int64_t per_block = std::max<int64_t>(1, kElementBlock / work);
+  call.parallel_for(ceil_div(planes, per_block), conv.multiplies() * kDepthwiseNs,
+                    [&](int64_t block, int) {
+                      const int64_t end = std::min(planes, (block + 1) * per_block);
+                      for (int64_t plane = block * per_block; plane < end; ++plane)
+                        run(plane, plane % conv.groups);
+                    });
 }
 
 }  // namespace
@@ -161,23 +223,34 @@ absl::Status conv2d_of(const KernelCall& call) {
   REMORA_RETURN_IF_ERROR(check_blas_extents("conv2d", conv));
   REMORA_ASSIGN_OR_RETURN(const Packed input, Packed::of(call, call.in(0)));
   REMORA_ASSIGN_OR_RETURN(const Packed weight, Packed::of(call, call.in(1)));
+  auto* out = call.out().as<T>();
+  if (is_depthwise(conv)) {
+    for_planes(call, conv, [&](int64_t plane, int64_t channel) {
+      depthwise_plane(conv, input.as<T>() + plane * conv.plane_in(),
+                      weight.as<T>() + channel * conv.taps(), out + plane * conv.plane_out());
+    });
+    return absl::OkStatus();
+  }
   const TileScratch sizes = tile_scratch(conv, conv.rows());
   REMORA_ASSIGN_OR_RETURN(const Scratch scratch,
                           call.scratch(sizes.bytes(call.threads.threads(), call.out().dtype)));
-  auto* out = call.out().as<T>();
-  const int64_t tile = conv_tile_pixels(conv.rows());
-  const int64_t tiles = ceil_div(conv.pixels(), tile);
+  const PixelTiles pixel_tiles(conv, conv.rows());
+  const int64_t tiles = pixel_tiles.count();
   call.parallel_for(
       conv.groups * tiles, conv.multiplies() * kNsPerMultiply, [&](int64_t block, int slot) {
         const int64_t group = block / tiles;
-        const int64_t begin = block % tiles * tile;
-        const int64_t end = std::min(conv.pixels(), begin + tile);
+        const int64_t begin = pixel_tiles.begin(block % tiles);
+        const int64_t end = pixel_tiles.end(block % tiles);
         const int64_t width = end - begin;
         T* columns = scratch.as<T>() + slot * sizes.elements();
-        unfold(conv, input.as<T>() + group * conv.group_in * conv.plane_in(), conv.group_in, begin,
-               end, columns);
+        const T* planes = input.as<T>() + group * conv.group_in * conv.plane_in();
         const Matrix<T> left{weight.as<T>() + group * conv.group_out * conv.rows(), conv.rows(), 1};
-        const Matrix<T> right{columns, width, 1};
+        Matrix<T> right{columns, width, 1};
+        if (is_pointwise(conv) && in_one_image(conv, begin, end)) {
+          right = pixels_in_place(conv, planes, begin);
+        } else {
+          unfold(conv, planes, conv.group_in, begin, end, columns);
+        }
         if (in_one_image(conv, begin, end)) {
           T* target =
               out + out_offset(conv, begin / conv.plane_out(), group) + begin % conv.plane_out();
@@ -206,10 +279,18 @@ absl::Status conv2d_input_grad_of(const KernelCall& call) {
   REMORA_RETURN_IF_ERROR(check_blas_extents("conv2d_input_grad", conv));
   REMORA_ASSIGN_OR_RETURN(const Packed gradient, Packed::of(call, call.in(0)));
   REMORA_ASSIGN_OR_RETURN(const Packed weight, Packed::of(call, call.in(1)));
+  auto* out = call.out().as<T>();
+  if (is_depthwise(conv)) {
+    for_planes(call, conv, [&](int64_t plane, int64_t channel) {
+      depthwise_input_grad(conv, gradient.as<T>() + plane * conv.plane_out(),
+                           weight.as<T>() + channel * conv.taps(), out + plane * conv.plane_in());
+    });
+    return absl::OkStatus();
+  }
   const TileScratch sizes = tile_scratch(conv, conv.rows());
   REMORA_ASSIGN_OR_RETURN(const Scratch scratch,
                           call.scratch(sizes.bytes(call.threads.threads(), call.out().dtype)));
-  auto* out = call.out().as<T>();
+  const PixelTiles tiles(conv, conv.rows());
   const int64_t tile = conv_tile_pixels(conv.rows());
   // Columns overlap in the input, so a block owns whole images: several small ones, or one tile by
   // tile.
@@ -222,18 +303,25 @@ absl::Status conv2d_input_grad_of(const KernelCall& call) {
         const int64_t first = block % blocks * images_per_block;
         const int64_t last = std::min(conv.images, first + images_per_block);
         T* target = out + group * conv.group_in * conv.plane_in();
-        for (int64_t image = first; image < last; ++image) {
+        const bool in_place = is_pointwise(conv) && conv.plane_out() >= kMinConvTilePixels;
+        for (int64_t image = first; image < last && !in_place; ++image) {
           std::fill_n(target + image * conv.channels_in() * conv.plane_in(),
                       conv.group_in * conv.plane_in(), T{0});
         }
         T* columns = scratch.as<T>() + slot * sizes.elements();
         const T* group_weight = weight.as<T>() + group * conv.group_out * conv.rows();
         for (int64_t begin = first * conv.plane_out(); begin < last * conv.plane_out();
-             begin += tile) {
-          const int64_t end = std::min(last * conv.plane_out(), begin + tile);
+             begin = tiles.next(begin, last * conv.plane_out())) {
+          const int64_t end = tiles.next(begin, last * conv.plane_out());
           const Matrix<T> right = gradient_tile(conv, gradient.as<T>(), group, begin, end,
                                                 columns + sizes.column_elements);
           const Matrix<T> left{group_weight, 1, conv.rows()};
+          if (in_place) {
+            const Matrix<T> pixels = pixels_in_place(conv, target, begin);
+            gemm(conv.rows(), end - begin, conv.group_out, left, right, false,
+                 const_cast<T*>(pixels.data), pixels.row_stride);
+            continue;
+          }
           gemm(conv.rows(), end - begin, conv.group_out, left, right, false, columns, end - begin);
           fold_add(conv, columns, conv.group_in, begin, end, target);
         }
@@ -250,6 +338,14 @@ absl::Status conv2d_weight_grad_of(const KernelCall& call) {
   REMORA_RETURN_IF_ERROR(check_blas_extents("conv2d_weight_grad", conv));
   REMORA_ASSIGN_OR_RETURN(const Packed gradient, Packed::of(call, call.in(0)));
   REMORA_ASSIGN_OR_RETURN(const Packed input, Packed::of(call, call.in(1)));
+  if (is_depthwise(conv)) {
+    call.parallel_for(conv.groups, conv.multiplies() * kDepthwiseNs, [&](int64_t channel, int) {
+      depthwise_filter_grad(conv, gradient.as<T>() + channel * conv.plane_out(),
+                            input.as<T>() + channel * conv.plane_in(),
+                            call.out().as<T>() + channel * conv.taps());
+    });
+    return absl::OkStatus();
+  }
   const WeightGradCut cut(conv);
   const TileScratch sizes = tile_scratch(conv, cut.rows(conv));
   REMORA_ASSIGN_OR_RETURN(const Scratch scratch,
@@ -257,7 +353,7 @@ absl::Status conv2d_weight_grad_of(const KernelCall& call) {
   REMORA_ASSIGN_OR_RETURN(const Scratch partials, call.scratch(cut.partial_elements(conv) *
                                                                static_cast<int64_t>(sizeof(T))));
   auto* out = call.out().as<T>();
-  const int64_t tile = conv_tile_pixels(cut.rows(conv));
+  const PixelTiles tiles(conv, cut.rows(conv));
   const double cost = conv.multiplies() * kNsPerMultiply;
   call.parallel_for(conv.groups * cut.chunks * cut.parts, cost, [&](int64_t block, int slot) {
     const int64_t part = block % cut.parts;
@@ -268,7 +364,7 @@ absl::Status conv2d_weight_grad_of(const KernelCall& call) {
     weight_grad_block(conv, gradient.as<T>(), input.as<T>(), group, channel,
                       std::min(cut.chunk_channels, conv.group_in - channel),
                       conv.pixels() * part / cut.parts, conv.pixels() * (part + 1) / cut.parts,
-                      tile, columns, columns + sizes.column_elements,
+                      tiles, columns, columns + sizes.column_elements,
                       target + group * conv.group_out * conv.rows() + channel * conv.taps());
   });
   if (cut.parts == 1) return absl::OkStatus();

@@ -1,12 +1,13 @@
 // The loops behind every elementwise row of the catalogue. A row's expression is a struct with a
 // template `apply`; one loop over neighbouring elements is compiled for each type it computes in,
-// and whatever lies otherwise in memory is staged row by row (rows.h).
+// and whatever lies otherwise in memory is staged row by row (fused.h).
 #pragma once
 
 #include <algorithm>
 #include <array>
 
 #include "kernels/cpu/element.h"
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/kernel.h"
 #include "kernels/expr_prelude/cpu_bits.h"
 #include "kernels/expr_prelude/cpu_division.h"
@@ -16,10 +17,6 @@ namespace remora::cpu {
 
 // The result columns of the catalogue.
 enum class Result : uint8_t { kSame, kTruth };
-
-/// A row's expression over `count` neighbours, in one type.
-using ElementLoop = void (*)(const std::array<const std::byte*, 3>& operands, std::byte* out,
-                             int64_t count);
 
 template <typename Stored, Result result>
 using ResultElement = std::conditional_t<result == Result::kTruth, bool, Stored>;
@@ -123,6 +120,17 @@ ElementLoop element_loop(DType dtype) {
     return absl::OkStatus();
   });
   return loop;
+}
+
+/// The loops of the rows with one, two and three operands; null for any other row.
+ElementLoop unary_loop(dispatch::OpCode code, DType dtype);
+ElementLoop binary_loop(dispatch::OpCode code, DType dtype);
+ElementLoop ternary_loop(dispatch::OpCode code, DType dtype);
+
+/// The rows whose integer y must not be 0.
+constexpr bool divides(dispatch::OpCode code) {
+  return code == dispatch::OpCode::fmod || code == dispatch::OpCode::remainder ||
+         code == dispatch::OpCode::floor_divide;
 }
 
 /// Runs a loop over all elements of `call`, whose operands broadcast to its output.

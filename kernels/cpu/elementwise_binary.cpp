@@ -22,12 +22,6 @@ namespace {
 #include "dispatch/ops.def"
 #undef BINARY
 
-/// The rows whose integer y must not be 0.
-constexpr bool divides(dispatch::OpCode code) {
-  return code == dispatch::OpCode::fmod || code == dispatch::OpCode::remainder ||
-         code == dispatch::OpCode::floor_divide;
-}
-
 /// The error of the first integer divisor, in row-major order, that is 0. Where the other operand
 /// is empty nothing is divided.
 absl::Status divisor_error(dispatch::OpCode code, const KernelCall& call) {
@@ -51,6 +45,18 @@ absl::Status divisor_error(dispatch::OpCode code, const KernelCall& call) {
 }
 
 }  // namespace
+
+ElementLoop binary_loop(dispatch::OpCode code, DType dtype) {
+  switch (code) {
+#define BINARY(number, name, expression, dtypes, result, doc) \
+  case dispatch::OpCode::name:                                \
+    return element_loop<name##_loop, dispatch::dtypes>(dtype);
+#include "dispatch/ops.def"
+#undef BINARY
+    default:
+      return nullptr;
+  }
+}
 
 namespace kernels {
 

@@ -22,6 +22,18 @@ namespace {
 
 }  // namespace
 
+ElementLoop ternary_loop(dispatch::OpCode code, DType dtype) {
+  switch (code) {
+#define TERNARY(number, name, expression, dtypes, result, doc) \
+  case dispatch::OpCode::name:                                 \
+    return element_loop<name##_loop, dispatch::dtypes>(dtype);
+#include "dispatch/ops.def"
+#undef TERNARY
+    default:
+      return nullptr;
+  }
+}
+
 namespace kernels {
 
 #define TERNARY(number, name, expression, dtypes, result, doc)                                   \

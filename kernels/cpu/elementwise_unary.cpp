@@ -29,6 +29,18 @@ inline constexpr bool kTakesAngles<cos_expression> = true;
 template <>
 inline constexpr bool kTakesAngles<tan_expression> = true;
 
+ElementLoop unary_loop(dispatch::OpCode code, DType dtype) {
+  switch (code) {
+#define UNARY(number, name, expression, dtypes, result, doc) \
+  case dispatch::OpCode::name:                               \
+    return element_loop<name##_loop, dispatch::dtypes>(dtype);
+#include "dispatch/ops.def"
+#undef UNARY
+    default:
+      return nullptr;
+  }
+}
+
 namespace kernels {
 
 #define UNARY(number, name, expression, dtypes, result, doc)                                     \

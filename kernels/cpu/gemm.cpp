@@ -3,9 +3,47 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+
+// Of an OpenBLAS that chooses its kernels at run time; other builds of it have neither.
+extern "C" {
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
+}
 
 namespace remora::cpu {
 namespace {
+
+/// OPENBLAS_CORETYPE of the best kernels for this processor; nullptr for one without AVX2.
+const char* core_of_processor() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return nullptr;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (!avx512) return "Haswell";
+  return __builtin_cpu_supports("avx512bf16") ? "Cooperlake" : "SkylakeX";
+#else
+  return nullptr;
+#endif
+}
+
+/// An OpenBLAS that is older than the processor does not know its name and runs the kernels of the
+/// oldest one it has, at a fifth of the speed; it is told a family with the same instructions.
+void choose_blas_kernels() {
+  constexpr std::array<std::string_view, 5> kWithAvx2 = {"Haswell", "Zen", "SkylakeX", "Cooperlake",
+                                                         "Sapphirerapids"};
+  if (gotoblas_dynamic_init == nullptr || gotoblas_dynamic_quit == nullptr) return;
+  const char* const core = core_of_processor();
+  if (core == nullptr || std::getenv("OPENBLAS_CORETYPE") != nullptr) return;
+  const std::string_view chosen = openblas_get_corename();
+  if (std::find(kWithAvx2.begin(), kWithAvx2.end(), chosen) != kWithAvx2.end()) return;
+  if (::setenv("OPENBLAS_CORETYPE", core, 1) != 0) return;
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  ::unsetenv("OPENBLAS_CORETYPE");
+}
 
 struct BlasOperand {
   CBLAS_TRANSPOSE transposed;
@@ -42,6 +80,7 @@ void multiply_with(Multiply multiply, int64_t m, int64_t n, int64_t k, const Mat
 
 void initialise_blas() {
   static const bool once = [] {
+    choose_blas_kernels();
     openblas_set_num_threads(1);
     return true;
   }();

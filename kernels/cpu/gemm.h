@@ -15,7 +15,8 @@ struct Matrix {
   int64_t column_stride;
 };
 
-/// Tells the BLAS, once, that its calls run on their caller's thread.
+/// Tells the BLAS, once, that its calls run on their caller's thread, and which kernels suit a
+/// processor that it does not know. Before that nobody else may be inside the BLAS.
 void initialise_blas();
 /// Kernel family and version of the BLAS: part of the fingerprint.
 std::string blas_description();

@@ -80,7 +80,8 @@ int64_t scratch_bytes(const dispatch::OpInfo& info, std::span<const Spec> inputs
   }
 }
 
-constexpr KernelTable kTable = {find_kernel, run_in_f32, copy_strided, scratch_bytes};
+constexpr KernelTable kTable = {find_kernel, run_in_f32,   fusible_loop,
+                                run_fused,   copy_strided, scratch_bytes};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/kernel.h"
 
 namespace remora::cpu {
@@ -17,6 +18,9 @@ struct KernelTable {
   Kernel (*find)(dispatch::OpCode code);
   /// Runs the kernel of an op that `computes_in_f32`.
   absl::Status (*run_in_f32)(const KernelCall& call, Kernel kernel);
+  /// See fused.h.
+  ElementLoop (*fusible_loop)(dispatch::OpCode code, DType dtype);
+  void (*run_fused)(const FusedProgram& program, const KernelCall& call);
   /// Copies `source` to `target`, of the same sizes and element type, on the calling thread.
   void (*copy)(const TensorView& source, const TensorView& target);
   /// What a kernel may take from the pool while it runs, beside copies of strided operands.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -37,7 +38,7 @@ int64_t matrix_count(std::span<const int64_t> sizes) {
 int64_t square_of(int64_t n) { return n * n; }
 
 /// Elements of scratch for one matrix: copies, factors and LAPACK's workspace.
-int64_t scratch_elements(OpCode code, const MatrixShape& m) {
+int64_t used_elements(OpCode code, const MatrixShape& m) {
   const int64_t largest = std::max<int64_t>({1, m.rows, m.columns});
   switch (code) {
     case OpCode::solve:
@@ -53,6 +54,12 @@ int64_t scratch_elements(OpCode code, const MatrixShape& m) {
     default:
       return m.rows * m.columns + largest;
   }
+}
+
+/// The same in whole cache lines: LAPACK's bits may depend on alignment, and every thread's memory
+/// has to be aligned alike.
+int64_t scratch_elements(OpCode code, const MatrixShape& m) {
+  return (used_elements(code, m) + 15) / 16 * 16;
 }
 
 /// Memory handed out piece by piece.
@@ -345,6 +352,13 @@ absl::Status run_typed(OpCode code, const KernelCall& call) {
   const auto side = static_cast<double>(std::max(shape.rows, shape.columns));
   const double cost = static_cast<double>(count) * (500.0 + side * side * side);
   call.parallel_for(count, cost, [&](int64_t matrix, int slot) {
+    // Some of the BLAS multiplies memory by 0 to clear it, and what happens to lie there may be
+    // NaN.
+    std::fill_n(scratch.as<T>() + slot * elements, elements, T(0));
+    for (const TensorView& out : call.outputs) {
+      const int64_t bytes = out.numel() / count * dtype_size(out.dtype);
+      std::memset(out.data + matrix * bytes, 0, static_cast<size_t>(bytes));
+    }
     MatrixCall<T> one{shape,
                       call.attrs,
                       matrix_at<T>(first, matrix),

@@ -32,6 +32,9 @@ inline constexpr int64_t kElementBlock = int64_t{1} << 15;
 /// Elements of one row that is staged for a loop: strided ones as neighbours, 16-bit floats as f32.
 /// Three such rows of 8 bytes an element stay in the first-level cache.
 inline constexpr int64_t kRowElements = 1024;
+/// Staged rows of one fused run of elementwise ops, and the ops it holds at most.
+inline constexpr int kFusedRows = 16;
+inline constexpr size_t kFusedOps = 64;
 
 /// Reduced elements of one chunk where the innermost axis is reduced, and where it is kept. Partial
 /// results of chunks are combined in order.

@@ -1,6 +1,7 @@
 #include "dispatch/error.h"
 #include "dispatch/str_cat.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/matvec.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
@@ -9,6 +10,9 @@ namespace {
 constexpr double kNsPerMultiply = 0.03;
 constexpr double kNsPerIntegerMultiply = 0.8;
 constexpr double kNsPerCall = 300;
+constexpr double kNsPerVectorMultiply = 0.25;
+constexpr int64_t kVectorBlock = int64_t{1} << 18;  // multiplications of a block
+constexpr int64_t kVectorRows = 64;
 constexpr int64_t kBlockMultiplies = int64_t{1} << 20;
 constexpr int64_t kTileUnit = 16;
 constexpr int64_t kMaxBlasExtent = (int64_t{1} << 31) - 1;
@@ -71,12 +75,46 @@ LoopNest<2> batch_nest(const TensorView& out, const Dims& a_strides, const Dims&
   return batch;
 }
 
+/// One of the operands is a vector: the other one's rows are cut into blocks.
+template <typename T>
+absl::Status matmul_vector(const KernelCall& call, int64_t m, int64_t n, int64_t k) {
+  const TensorView& a = call.in(0);
+  const TensorView& b = call.in(1);
+  const LoopNest<2> batch = batch_nest(call.out(), Dims(a.strides.begin(), a.strides.end()),
+                                       Dims(b.strides.begin(), b.strides.end()));
+  auto* out = call.out().as<T>();
+  const int64_t last = a.rank() - 1;
+  const int64_t rows = n == 1 ? m : n;
+  const int64_t per_block =
+      std::max(kVectorRows, kVectorBlock / std::max<int64_t>(1, k * kVectorRows) * kVectorRows);
+  const int64_t blocks = (rows + per_block - 1) / per_block;
+  const double cost = static_cast<double>(batch.numel) * static_cast<double>(rows) *
+                      static_cast<double>(k) * kNsPerVectorMultiply;
+  call.parallel_for(batch.numel * blocks, cost, [&](int64_t block, int) {
+    const int64_t first = block % blocks * per_block;
+    const int64_t count = std::min(per_block, rows - first);
+    const auto offsets = offsets_at(batch, block / blocks);
+    Matrix<T> matrix{a.as<const T>() + offsets[0], a.stride(last - 1), a.stride(last)};
+    const T* vector = b.as<const T>() + offsets[1];
+    int64_t vector_stride = b.stride(last - 1);
+    if (n != 1) {  // a row times b is b's transpose times a column
+      matrix = {vector, b.stride(last), b.stride(last - 1)};
+      vector = a.as<const T>() + offsets[0];
+      vector_stride = a.stride(last);
+    }
+    matrix.data += first * matrix.row_stride;
+    matvec(count, k, matrix, vector, vector_stride, out + block / blocks * rows + first);
+  });
+  return absl::OkStatus();
+}
+
 template <typename T>
 absl::Status matmul_float(const KernelCall& call, int64_t m, int64_t n, int64_t k) {
   if (k > kMaxBlasExtent || n > kMaxBlasExtent) {
     return absl::InvalidArgumentError(str_cat("matmul: axes of ", k, " and ", n,
                                               " elements exceed the limit of ", kMaxBlasExtent));
   }
+  if (m == 1 || n == 1) return matmul_vector<T>(call, m, n, k);
   const Cut rows(m, kMatmulTileRows);
   const Cut columns(n, kMatmulTileColumns);
   const bool small = rows.smallest() * columns.smallest() < kSmallMatmul / std::max<int64_t>(k, 1);

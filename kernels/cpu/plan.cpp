@@ -41,6 +41,7 @@ absl::StatusOr<std::unique_ptr<CpuPlan>> CpuPlan::prepare(const KernelTable& ker
   std::unique_ptr<CpuPlan> plan(
       new CpuPlan(kernels, std::move(graph), live));  // the constructor is private
   REMORA_RETURN_IF_ERROR(plan->add_steps());
+  plan->add_units();
   plan->plan_lifetimes(threads);
   return plan;
 }
@@ -72,37 +73,60 @@ absl::Status CpuPlan::add_steps() {
   return absl::OkStatus();
 }
 
+void CpuPlan::add_units() {
+  std::vector<bool> is_view;
+  is_view.reserve(steps_.size());
+  for (const Step& step : steps_) is_view.push_back(step.is_view);
+  groups_ = find_fused_groups(kernels_, *graph_, live_, is_view);
+  auto group = groups_.begin();
+  for (uint32_t first = 0; first < steps_.size();) {
+    Unit unit{first, first + 1, nullptr, {}};
+    if (group != groups_.end() && group->first == first) {
+      unit.last = group->last;
+      unit.group = &*group++;
+    }
+    first = unit.last;
+    units_.push_back(std::move(unit));
+  }
+}
+
 /// A view holds its operand's storage, so a storage lives as long as its last view.
 /// Where only the run can tell whether a reshape is a view or a copy, both are counted.
 void CpuPlan::plan_lifetimes(int threads) {
   constexpr uint32_t kNone = ~0u;
   const size_t count = graph_->outputs.size();
-  std::vector<uint32_t> last_use(count), operand_of_view(count, kNone);
+  std::vector<uint32_t> last_use(count), operand_of_view(count, kNone);  // units, outputs
   std::vector<bool> contiguous(count, true);
-  std::vector<int64_t> own_bytes(count);
-  for (uint32_t index = 0; index < steps_.size(); ++index) {
-    const Step& step = steps_[index];
-    for (const Position position : step.op->inputs) {
-      if (!position.is_external()) last_use[position.index()] = index;
+  std::vector<int64_t> own_bytes(count), scratch(units_.size());
+  for (uint32_t unit = 0; unit < units_.size(); ++unit) {
+    for (uint32_t index = units_[unit].first; index < units_[unit].last; ++index) {
+      const Step& step = steps_[index];
+      for (const Position position : step.op->inputs) {
+        if (!position.is_external()) last_use[position.index()] = unit;
+      }
+      for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k) {
+        const uint32_t output = step.op->first_output + k;
+        last_use[output] = unit;
+        own_bytes[output] = graph_->outputs[output].byte_size();
+        if (!step.is_view) continue;
+        const Position operand = step.op->inputs[0];
+        if (!operand.is_external()) operand_of_view[output] = operand.index();
+        const bool known = !operand.is_external() && contiguous[operand.index()];
+        const bool reshape = step.op->info->code == dispatch::OpCode::reshape;
+        contiguous[output] = known && reshape;
+        if (!reshape || known) own_bytes[output] = 0;
+      }
+      if (units_[unit].group == nullptr) scratch[unit] = scratch_bound(step, contiguous, threads);
     }
-    for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k) {
-      const uint32_t output = step.op->first_output + k;
-      last_use[output] = index;
-      own_bytes[output] = graph_->outputs[output].byte_size();
-      if (!step.is_view) continue;
-      const Position operand = step.op->inputs[0];
-      if (!operand.is_external()) operand_of_view[output] = operand.index();
-      const bool known = !operand.is_external() && contiguous[operand.index()];
-      const bool reshape = step.op->info->code == dispatch::OpCode::reshape;
-      contiguous[output] = known && reshape;
-      if (!reshape || known) own_bytes[output] = 0;
-    }
+  }
+  for (const FusedGroup& group : groups_) {
+    for (const uint32_t output : group.temporaries) own_bytes[output] = 0;
   }
   for (uint32_t output = 0; output < count; ++output) {
     if (live_[output]) {
       last_use[output] = kNone;
     } else {
-      steps_[last_use[output]].releases.push_back(output);
+      units_[last_use[output]].releases.push_back(output);
     }
   }
   // Backwards, so that a view of a view reaches the first storage.
@@ -112,18 +136,19 @@ void CpuPlan::plan_lifetimes(int threads) {
     if (operand != kNone)
       storage_end[operand] = std::max(storage_end[operand], storage_end[output]);
   }
-  std::vector<std::vector<uint32_t>> ending(steps_.size());
+  std::vector<std::vector<uint32_t>> ending(units_.size());
   for (uint32_t output = 0; output < count; ++output) {
     if (storage_end[output] != kNone) ending[storage_end[output]].push_back(output);
   }
   int64_t bytes = 0;
-  for (size_t index = 0; index < steps_.size(); ++index) {
-    const GraphOp& op = *steps_[index].op;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(op.info->outputs); ++k)
-      bytes = capped_sum(bytes, own_bytes[op.first_output + k], kNoLimit);
-    const int64_t scratch = scratch_bound(steps_[index], contiguous, threads);
-    peak_bytes_ = std::max(peak_bytes_, capped_sum(bytes, scratch, kNoLimit));
-    for (const uint32_t output : ending[index])
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    for (uint32_t index = units_[unit].first; index < units_[unit].last; ++index) {
+      const GraphOp& op = *steps_[index].op;
+      for (uint32_t k = 0; k < static_cast<uint32_t>(op.info->outputs); ++k)
+        bytes = capped_sum(bytes, own_bytes[op.first_output + k], kNoLimit);
+    }
+    peak_bytes_ = std::max(peak_bytes_, capped_sum(bytes, scratch[unit], kNoLimit));
+    for (const uint32_t output : ending[unit])
       bytes = std::max<int64_t>(bytes - own_bytes[output], 0);
   }
 }
@@ -203,39 +228,68 @@ absl::Status CpuPlan::run_kernel(Step& step, const std::shared_ptr<DeviceMemory>
   input_views_.clear();
   output_views_.clear();
   for (const Position position : step.op->inputs) input_views_.push_back(view_of(position));
-  for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k) {
-    const uint32_t output = step.op->first_output + k;
-    const Spec& spec = graph_->outputs[output];
-    REMORA_ASSIGN_OR_RETURN(auto storage, CpuStorage::allocate(memory, spec.byte_size()));
-    Slot& value = outputs_[output];
-    value.data = storage->data();
-    value.storage = std::move(storage);
-    value.strides = output_strides_[output];
-    output_views_.push_back({value.data, spec.dtype, spec.shape.sizes(), output_strides_[output]});
-  }
+  for (uint32_t k = 0; k < static_cast<uint32_t>(step.op->info->outputs); ++k)
+    REMORA_RETURN_IF_ERROR(add_output(step.op->first_output + k, memory));
   const KernelCall call{input_views_, output_views_, step.attrs, threads, memory->pool};
   return step.in_f32 ? kernels_.run_in_f32(call, step.kernel) : step.kernel(call);
+}
+
+/// Memory for an output of the graph, and its view for the kernel.
+absl::Status CpuPlan::add_output(uint32_t output, const std::shared_ptr<DeviceMemory>& memory) {
+  const Spec& spec = graph_->outputs[output];
+  REMORA_ASSIGN_OR_RETURN(auto storage, CpuStorage::allocate(memory, spec.byte_size()));
+  Slot& value = outputs_[output];
+  value.data = storage->data();
+  value.storage = std::move(storage);
+  value.strides = output_strides_[output];
+  output_views_.push_back({value.data, spec.dtype, spec.shape.sizes(), output_strides_[output]});
+  return absl::OkStatus();
+}
+
+absl::Status CpuPlan::run_step(Step& step, const std::shared_ptr<DeviceMemory>& memory,
+                               ThreadPool& threads, const dispatch::RunRequest& request) {
+  if (step.op->params > 0) {
+    dispatch::set_params(step.attrs, request.params.subspan(step.op->first_param, step.op->params));
+  }
+  absl::Status failure;
+  if (step.is_view && run_view(step, failure)) return failure;
+  return run_kernel(step, memory, threads);
+}
+
+absl::Status CpuPlan::run_group(const FusedGroup& group,
+                                const std::shared_ptr<DeviceMemory>& memory, ThreadPool& threads) {
+  if (group.results.empty()) return absl::OkStatus();  // nobody wants any of it
+  input_views_.clear();
+  output_views_.clear();
+  for (const Position position : group.operands) input_views_.push_back(view_of(position));
+  for (const uint32_t output : group.results) REMORA_RETURN_IF_ERROR(add_output(output, memory));
+  static const dispatch::Attrs kNoAttrs;
+  kernels_.run_fused(group.program, {input_views_, output_views_, kNoAttrs, threads, memory->pool});
+  return absl::OkStatus();
 }
 
 dispatch::RunResult CpuPlan::run(const std::shared_ptr<DeviceMemory>& memory, ThreadPool& threads,
                                  const dispatch::RunRequest& request) {
   dispatch::RunResult result;
   result.status = bind_inputs(request);
-  for (uint32_t index = 0; index < steps_.size() && result.status.ok(); ++index) {
-    Step& step = steps_[index];
-    if (step.op->params > 0) {
-      dispatch::set_params(step.attrs,
-                           request.params.subspan(step.op->first_param, step.op->params));
-    }
-    absl::Status failure;
-    if (!step.is_view || !run_view(step, failure)) failure = run_kernel(step, memory, threads);
+  // RESOURCE_EXHAUSTED ends the run, any other failure is its op's alone.
+  const auto settle = [&](uint32_t index, absl::Status failure) {
     if (absl::IsResourceExhausted(failure)) {
       result.status = absl::ResourceExhaustedError(
-          str_cat(step.op->info->name, ": ", std::string(failure.message())));
-      break;
+          str_cat(steps_[index].op->info->name, ": ", std::string(failure.message())));
+    } else if (!failure.ok()) {
+      result.failures.push_back({index, std::move(failure)});
     }
-    if (!failure.ok()) result.failures.push_back({index, std::move(failure)});
-    for (const uint32_t output : step.releases) outputs_[output].storage.reset();
+  };
+  for (const Unit& unit : units_) {
+    for (uint32_t index = unit.first; index < unit.last && result.status.ok(); ++index) {
+      if (unit.group == nullptr || steps_[index].is_view)
+        settle(index, run_step(steps_[index], memory, threads, request));
+    }
+    if (unit.group != nullptr && result.status.ok())
+      settle(unit.first, run_group(*unit.group, memory, threads));
+    if (!result.status.ok()) break;
+    for (const uint32_t output : unit.releases) outputs_[output].storage.reset();
   }
   if (result.status.ok()) {
     result.outputs = take_outputs();

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "dispatch/backend.h"
+#include "kernels/cpu/fusion.h"
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/storage.h"
 
@@ -34,7 +35,13 @@ class CpuPlan : public dispatch::Plan {
     const dispatch::GraphOp* op = nullptr;
     dispatch::Attrs attrs;  // the run's params are patched in
     bool is_view = false;
-    absl::InlinedVector<uint32_t, 2> releases;  // outputs used here for the last time
+  };
+  /// Steps [first, last) that run together: one op, or a fused group and the views among it.
+  struct Unit {
+    uint32_t first = 0;
+    uint32_t last = 0;
+    const FusedGroup* group = nullptr;
+    std::vector<uint32_t> releases;  // outputs used here for the last time
   };
   /// A value during a run.
   struct Slot {
@@ -44,14 +51,20 @@ class CpuPlan : public dispatch::Plan {
   };
 
   absl::Status add_steps();
+  void add_units();
   void plan_lifetimes(int threads);
   int64_t scratch_bound(const Step& step, const std::vector<bool>& contiguous, int threads) const;
 
   absl::Status bind_inputs(const dispatch::RunRequest& request);
   void clear_slots();
   bool run_view(Step& step, absl::Status& failure);
+  absl::Status run_step(Step& step, const std::shared_ptr<DeviceMemory>& memory,
+                        ThreadPool& threads, const dispatch::RunRequest& request);
   absl::Status run_kernel(Step& step, const std::shared_ptr<DeviceMemory>& memory,
                           ThreadPool& threads);
+  absl::Status run_group(const FusedGroup& group, const std::shared_ptr<DeviceMemory>& memory,
+                         ThreadPool& threads);
+  absl::Status add_output(uint32_t output, const std::shared_ptr<DeviceMemory>& memory);
   Slot& slot(dispatch::Position position);
   TensorView view_of(dispatch::Position position);
   std::vector<dispatch::Buffer> take_outputs();
@@ -60,6 +73,8 @@ class CpuPlan : public dispatch::Plan {
   const dispatch::GraphPtr graph_;
   const dispatch::LiveSet live_;
   std::vector<Step> steps_;
+  std::vector<FusedGroup> groups_;
+  std::vector<Unit> units_;
   std::vector<Dims> output_strides_;  // of results of kernels
   int64_t peak_bytes_ = 0;
   // Of the run in progress; kept to spare allocations.

@@ -10,12 +10,14 @@ namespace remora::cpu {
 namespace {
 
 constexpr double kReduceNs = 0.4;
-constexpr int64_t kLanes = 8;
+constexpr int64_t kSumLanes = 8;
+constexpr int64_t kExtremeLanes = 32;
 
 /// f32 and what is computed in it, in f64.
 template <typename T>
 struct SumFloat {
   using Stored = T;
+  static constexpr int64_t kLanes = kSumLanes;
   using Accumulator = double;
   static constexpr double kIdentity = 0.0;
   static double load(T x) { return static_cast<double>(Element<T>::load(x)); }
@@ -33,6 +35,7 @@ struct SumDouble {
     double sum, error;
   };
   using Stored = double;
+  static constexpr int64_t kLanes = kSumLanes;
   static constexpr Accumulator kIdentity = {0.0, 0.0};
   static Accumulator load(double x) { return {x, 0.0}; }
   static Accumulator combine(Accumulator a, Accumulator b) {
@@ -49,6 +52,7 @@ struct SumDouble {
 template <typename T>
 struct SumInteger {
   using Stored = T;
+  static constexpr int64_t kLanes = kSumLanes;
   using Accumulator = uint64_t;
   static constexpr uint64_t kIdentity = 0;
   static uint64_t load(T x) { return x; }
@@ -59,6 +63,7 @@ struct SumInteger {
 template <typename T>
 struct Maximum {
   using Stored = T;
+  static constexpr int64_t kLanes = kExtremeLanes;
   using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
   static constexpr Accumulator kIdentity = std::numeric_limits<Accumulator>::has_infinity
                                                ? -std::numeric_limits<Accumulator>::infinity()
@@ -82,6 +87,7 @@ struct Maximum {
 template <typename T>
 struct Product {
   using Stored = T;
+  static constexpr int64_t kLanes = kSumLanes;
   using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   static constexpr Accumulator kIdentity = 1;
   static Accumulator load(T x) {
@@ -104,6 +110,7 @@ struct Product {
 template <typename T>
 struct Minimum {
   using Stored = T;
+  static constexpr int64_t kLanes = kExtremeLanes;
   using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
   static constexpr Accumulator kIdentity = std::numeric_limits<Accumulator>::has_infinity
                                                ? std::numeric_limits<Accumulator>::infinity()
@@ -148,16 +155,17 @@ struct Reduction {
   int64_t chunks() const { return std::max<int64_t>(1, (reduced.numel + chunk() - 1) / chunk()); }
 };
 
-/// Reduces one chunk of one output; `x` is the output's first element.
-template <typename Op>
-typename Op::Accumulator reduce_chunk(const typename Op::Stored* x, const LoopNest<1>& reduced,
+/// Reduces one chunk of one output; `x` is the output's first element. Element i of the chunk goes
+/// to accumulator i % kLanes, whatever the strides.
+template <typename Op, int64_t kLanes>
+typename Op::Accumulator reduce_lanes(const typename Op::Stored* x, const LoopNest<1>& reduced,
                                       int64_t begin, int64_t end) {
   using Accumulator = typename Op::Accumulator;
   Accumulator lanes[kLanes];
   std::fill_n(lanes, kLanes, Op::kIdentity);
   const int64_t stride = reduced.inner_strides()[0];
   for_rows(reduced, begin, end, [&](const auto& offsets, int64_t position, int64_t count) {
-    const typename Op::Stored* row = x + offsets[0];
+    const typename Op::Stored* __restrict row = x + offsets[0];
     const auto add = [&](int64_t i) {
       Accumulator& lane = lanes[(position - begin + i) % kLanes];
       lane = Op::combine(lane, Op::load(row[i * stride]));
@@ -165,20 +173,28 @@ typename Op::Accumulator reduce_chunk(const typename Op::Stored* x, const LoopNe
     int64_t i = 0;
     for (; i < count && (position - begin + i) % kLanes != 0; ++i) add(i);
     if (stride == 1) {
+      Accumulator sums[kLanes];  // local: they stay in registers
+      std::copy_n(lanes, kLanes, sums);
       for (; i + kLanes <= count; i += kLanes) {
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          lanes[lane] = Op::combine(lanes[lane], Op::load(row[i + lane]));
-        }
+        for (int64_t lane = 0; lane < kLanes; ++lane)
+          sums[lane] = Op::combine(sums[lane], Op::load(row[i + lane]));
       }
+      std::copy_n(sums, kLanes, lanes);
     }
     for (; i < count; ++i) add(i);
   });
   for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t lane = 0; lane < width; ++lane) {
+    for (int64_t lane = 0; lane < width; ++lane)
       lanes[lane] = Op::combine(lanes[lane], lanes[lane + width]);
-    }
   }
   return lanes[0];
+}
+
+template <typename Op>
+typename Op::Accumulator reduce_chunk(const typename Op::Stored* x, const LoopNest<1>& reduced,
+                                      int64_t begin, int64_t end) {
+  if (end - begin < 2 * Op::kLanes) return reduce_lanes<Op, kSumLanes>(x, reduced, begin, end);
+  return reduce_lanes<Op, Op::kLanes>(x, reduced, begin, end);
 }
 
 /// Reduces one chunk of `count` outputs that lie `stride` apart; `x` is the first one's first

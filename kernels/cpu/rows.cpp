@@ -9,15 +9,6 @@
 namespace remora::cpu {
 namespace {
 
-template <typename T>
-void gather_elements(const T* source, int64_t stride, int64_t count, T* __restrict out) {
-  if (stride == 0) {
-    std::fill_n(out, count, *source);
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = source[i * stride];
-  }
-}
-
 template <typename Half>
 void widen_elements(const Half* source, int64_t stride, int64_t count, float* __restrict out) {
   if (stride == 1) {
@@ -131,23 +122,6 @@ void convert_staged(DType from, const std::byte* source, DType to, int64_t count
 }
 
 }  // namespace
-
-void gather_row(const std::byte* source, int64_t stride, int64_t element_bytes, int64_t count,
-                std::byte* out) {
-  const auto gather = [&]<typename T>(T) {
-    gather_elements(reinterpret_cast<const T*>(source), stride, count, reinterpret_cast<T*>(out));
-  };
-  switch (element_bytes) {
-    case 1:
-      return gather(uint8_t{});
-    case 2:
-      return gather(uint16_t{});
-    case 4:
-      return gather(uint32_t{});
-    default:
-      return gather(uint64_t{});
-  }
-}
 
 void widen_row(DType from, const std::byte* source, int64_t stride, int64_t count, float* out) {
   if (from == DType::kF16) {

@@ -10,10 +10,6 @@
 
 namespace remora::cpu {
 
-/// Copies `count` elements of `element_bytes` that lie `stride` elements apart to neighbours.
-void gather_row(const std::byte* source, int64_t stride, int64_t element_bytes, int64_t count,
-                std::byte* out);
-
 /// f16 or bf16 elements, `stride` apart, as f32.
 void widen_row(DType from, const std::byte* source, int64_t stride, int64_t count, float* out);
 /// f32 elements rounded to f16 or bf16.

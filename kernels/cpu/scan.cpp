@@ -27,14 +27,17 @@ struct Running {
     }
   }
   static Accumulator combine(Accumulator a, Accumulator b) { return kProduct ? a * b : a + b; }
-  static void store(Accumulator a, const KernelCall& call, int64_t position) {
-    if constexpr (std::is_integral_v<T>) {
-      call.out().as<T>()[position] = static_cast<T>(a);
-    } else {
-      call.out().as<T>()[position] =
-          Element<T>::store(static_cast<typename Element<T>::Compute>(a));
+  struct Target {
+    T* __restrict values;
+    explicit Target(const KernelCall& call) : values(call.out().as<T>()) {}
+    void store(Accumulator a, int64_t position) const {
+      if constexpr (std::is_integral_v<T>) {
+        values[position] = static_cast<T>(a);
+      } else {
+        values[position] = Element<T>::store(static_cast<typename Element<T>::Compute>(a));
+      }
     }
-  }
+  };
 };
 
 /// A running extreme and the last index that has it; the last NaN wins over everything.
@@ -57,10 +60,16 @@ struct RunningExtreme {
         after != after || (before == before && (kSmallest ? after <= before : after >= before));
     return takes ? b : a;
   }
-  static void store(const Accumulator& a, const KernelCall& call, int64_t position) {
-    call.out(0).as<T>()[position] = a.value;
-    call.out(1).as<int64_t>()[position] = a.index;
-  }
+  struct Target {
+    T* __restrict values;
+    int64_t* __restrict indices;
+    explicit Target(const KernelCall& call)
+        : values(call.out(0).as<T>()), indices(call.out(1).as<int64_t>()) {}
+    void store(const Accumulator& a, int64_t position) const {
+      values[position] = a.value;
+      indices[position] = a.index;
+    }
+  };
 };
 
 /// Row-major data seen as [outer, size, inner], cut into chunks of the axis and tiles of `inner`.
@@ -102,6 +111,15 @@ struct ScanUnit {
 template <typename Op, typename Each>
 void run_unit(const ScanShape& shape, const ScanUnit& unit, const typename Op::Stored* x,
               typename Op::Accumulator* state, Each&& each) {
+  if (shape.inner == 1) {
+    typename Op::Accumulator running = state[0];  // stays in a register
+    for (int64_t i = 0; i < unit.length; ++i) {
+      running = Op::combine(running, Op::load(x[unit.first + i], unit.index + i));
+      each(running, unit.first + i);
+    }
+    state[0] = running;
+    return;
+  }
   for (int64_t i = 0; i < unit.length; ++i) {
     const int64_t row = unit.first + i * shape.inner;
     for (int64_t j = 0; j < unit.width; ++j) {
@@ -125,6 +143,7 @@ absl::Status scan(const KernelCall& call, int64_t axis) {
         scratch, call.scratch(lines * shape.chunks * static_cast<int64_t>(sizeof(Accumulator))));
   }
   auto* totals = scratch.as<Accumulator>();  // by chunk, then line
+  const typename Op::Target target(call);
   const int64_t units = shape.outer * shape.chunks * shape.tiles;
   const int64_t unit_work = std::min(shape.size, kScanChunk) * std::min(shape.inner, kReduceTile);
   const int64_t per_block = std::max<int64_t>(1, kElementBlock / unit_work);
@@ -134,8 +153,9 @@ absl::Status scan(const KernelCall& call, int64_t axis) {
       Accumulator state[kReduceTile];
       const int64_t end = std::min(units, (block + 1) * per_block);
       for (int64_t unit = block * per_block; unit < end; ++unit) {
-        std::fill_n(state, kReduceTile, Op::identity());
-        run(ScanUnit(shape, unit), state);
+        const ScanUnit part(shape, unit);
+        std::fill_n(state, part.width, Op::identity());
+        run(part, state);
       }
     });
   };
@@ -157,7 +177,7 @@ absl::Status scan(const KernelCall& call, int64_t axis) {
   for_units([&](const ScanUnit& unit, Accumulator* state) {
     if (shape.chunks > 1) std::copy_n(totals + unit.chunk * lines + unit.line, unit.width, state);
     run_unit<Op>(shape, unit, x, state,
-                 [&](const Accumulator& a, int64_t position) { Op::store(a, call, position); });
+                 [target](const Accumulator& a, int64_t position) { target.store(a, position); });
   });
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
 #include "dispatch/error.h"
-#include "kernels/cpu/softmax_rows.h"
+#include "kernels/cpu/row_reductions.h"
 #include "kernels/cpu/strided.h"
 
 namespace remora::cpu {
@@ -10,7 +10,7 @@ constexpr int64_t kColumns = 64;
 
 template <typename T>
 void softmax_row(const T* __restrict x, T* __restrict out, int64_t count) {
-  const T maximum = max_row(x, count);
+  const T maximum = extreme_row(x, count);
   for (int64_t i = 0; i < count; ++i) out[i] = r_exp(x[i] - maximum);
   const auto sum = static_cast<T>(sum_row(out, count));
   for (int64_t i = 0; i < count; ++i) out[i] /= sum;
