@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "client/apply.h"
 #include "client/attention_scores.h"
@@ -16,7 +17,7 @@ using dispatch::CallScope;
 
 namespace {
 
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 constexpr std::string_view kName = "scaled_dot_product_attention";
 
@@ -47,12 +48,33 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   }
 }
 
+/// INVALID_ARGUMENT unless the mask broadcasts to the scores. Operands that do not fit each other
+/// are refused where they meet.
+void check_mask(const Tensor& query, const Tensor& key, const Tensor& value,
+                const AttentionOptions& options) {
+  if (!options.mask.defined()) return;
+  Shape scores;
+  for (const Tensor* x : {&query, &key, &value}) {
+    Shape leading(std::span(x->shape().sizes()).first(static_cast<size_t>(x->rank() - 2)));
+    if (options.grouped_heads && x != &query) leading.sizes().back() = 1;
+    const absl::StatusOr<Shape> both = broadcast_shapes(scores, leading);
+    if (!both.ok()) return;
+    scores = *both;
+  }
+  scores.sizes().push_back(query.size(-2));
+  scores.sizes().push_back(key.size(-2));
+  const absl::StatusOr<Shape> both = broadcast_shapes(options.mask.shape(), scores);
+  if (both.ok() && *both == scores) return;
+  refuse(kName,
+         str_cat("the mask ", options.mask.shape().str(), " does not broadcast to ", scores.str()));
+}
+
 /// softmax over the last axis in which a row of nothing but -inf gives zeros, and no NaN reaches
 /// its gradient.
 Tensor softmax_or_zeros(const Tensor& scores) {
   if (scores.size(-1) == 0) return scores;
-  const Tensor hidden = equal(amax(scores.detach(), {-1}, true), kHidden);
-  return where(hidden, 0.0, softmax(where(hidden, 0.0, scores), -1));
+  const Tensor masked = equal(amax(scores.detach(), {-1}, true), kMasked);
+  return where(masked, 0.0, softmax(where(masked, 0.0, scores), -1));
 }
 
 /// Attention of smaller operations, for weights that are dropped.
@@ -126,14 +148,6 @@ Tensor blockwise(const Tensor& query, const Tensor& key, const Tensor& value,
   OpInputs operands = {with_four_axes(query, query_leading), with_four_axes(key, leading),
                        with_four_axes(value, leading)};
   if (options.mask.defined()) {
-    Shape scores = query_leading;
-    scores.sizes().push_back(query.size(-2));
-    scores.sizes().push_back(key.size(-2));
-    const absl::StatusOr<Shape> both = broadcast_shapes(options.mask.shape(), scores);
-    if (!both.ok() || *both != scores) {
-      refuse(kName, str_cat("the mask ", options.mask.shape().str(), " does not broadcast to ",
-                            scores.str()));
-    }
     const Tensor mask =
         options.mask.dtype() == DType::kBool ? options.mask : astype(options.mask, query.dtype());
     operands.push_back(mask_with_four_axes(mask, query_leading));
@@ -157,10 +171,10 @@ Tensor masked_scores(const Tensor& scores, bool causal, const Tensor& mask) {
   if (causal) {
     const Device device = scores.device().without_autodiff();
     const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device), 1);
-    result = where(row >= arange(0, scores.size(-1), 1, device), result, kHidden);
+    result = where(row >= arange(0, scores.size(-1), 1, device), result, kMasked);
   }
   if (!mask.defined()) return result;
-  return mask.dtype() == DType::kBool ? where(mask, result, kHidden)
+  return mask.dtype() == DType::kBool ? where(mask, result, kMasked)
                                       : result + astype(mask, result.dtype());
 }
 
@@ -168,6 +182,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                                     const AttentionOptions& options) {
   const CallScope scope;
   check_attention(query, key, value, options);
+  check_mask(query, key, value, options);
   const auto width = static_cast<double>(std::max<int64_t>(query.size(-1), 1));
   const double scale = options.scale.value_or(1.0 / std::sqrt(width));
   if (options.dropout == 0.0) return blockwise(query, key, value, options, scale);

@@ -9,9 +9,9 @@
 namespace remora {
 
 struct AttentionOptions {
-  /// Broadcasts to [.., L, S]. bool: true where a query may attend to a key; floats are added to
-  /// the scores. A query that may attend to nothing gives zeros. What is not attended to has the
-  /// weight 0, so a value there must be finite.
+  /// Broadcasts to the scores [.., L, S], and has no more axes. bool: true where a query may attend
+  /// to a key; floats are added to the scores. A query that may attend to nothing gives zeros. What
+  /// is not attended to has the weight 0, so a value there must be finite.
   Tensor mask = {};
   double dropout = 0.0;              // of the weights, always: 0 where nothing is trained
   bool causal = false;               // query i attends to keys 0 .. i only

@@ -8,7 +8,7 @@
 namespace remora::dispatch {
 namespace {
 
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 Value op(OpCode code, std::initializer_list<Value> operands, const Attrs& attrs = NoAttrs{}) {
   return submit(code, {operands.begin(), operands.size()}, attrs)[0];
@@ -43,7 +43,7 @@ Value repeated(const Value& x, int64_t group) {
 }
 
 /// The adjoint of `repeated`.
-Value gathered(const Value& x, int64_t group) {
+Value sum_over_group(const Value& x, int64_t group) {
   if (group == 1) return x;
   const Shape& s = shape_of(x);
   const Value split = reshaped(x, {s[0], s[1] / group, group, s[2], s[3]});
@@ -74,7 +74,7 @@ struct Parts {
     const Value scale = number(q, attrs.scale.as_double());
     scores = op(OpCode::mul, {op(OpCode::matmul, {q, transposed(k)}), scale});
     const auto keep = [&](const Value& seen) {
-      scores = op(OpCode::where, {seen, scores, number(scores, kHidden)});
+      scores = op(OpCode::where, {seen, scores, number(scores, kMasked)});
     };
     if (attrs.causal) keep(causal_mask(scores));
     if (operands.size() < 4) return;
@@ -115,20 +115,21 @@ Values decompose_attention(std::span<const Value> inputs, const Attrs& attrs) {
   if (s[3] == 0) {  // nothing to see
     const Shape& v = shape_of(parts.v);
     return {op(OpCode::broadcast_to, {zero}, ShapeAttrs{{s[0], s[1], s[2], v[3]}}),
-            op(OpCode::broadcast_to, {number(scores, -kHidden)}, ShapeAttrs{{s[0], s[1], s[2]}})};
+            op(OpCode::broadcast_to, {number(scores, -kMasked)}, ShapeAttrs{{s[0], s[1], s[2]}})};
   }
   // A row that sees nothing has the maximum -inf, the sum 0, and is to give zeros.
   const Value maximum = last_axis(OpCode::amax, scores);
-  const Value hidden = op(OpCode::equal, {maximum, number(scores, kHidden)});
-  const Value shift = op(OpCode::where, {hidden, zero, maximum});
+  const Value masked = op(OpCode::equal, {maximum, number(scores, kMasked)});
+  const Value shift = op(OpCode::where, {masked, zero, maximum});
   const Value powers = op(OpCode::exp, {op(OpCode::sub, {scores, shift})});
   const Value sums = last_axis(OpCode::sum, powers);
-  const Value divisor = op(OpCode::where, {hidden, number(scores, 1.0), sums});
-  const Value logs = op(OpCode::add, {shift, op(OpCode::log, {divisor})});
-  const Value logs_or_infinity = op(OpCode::where, {hidden, number(scores, -kHidden), logs});
+  const Value divisor = op(OpCode::where, {masked, number(scores, 1.0), sums});
+  const Value logsumexp = op(OpCode::add, {shift, op(OpCode::log, {divisor})});
+  const Value logsumexp_or_infinity =
+      op(OpCode::where, {masked, number(scores, -kMasked), logsumexp});
   const Value quotient = op(OpCode::div, {op(OpCode::matmul, {powers, parts.v}), divisor});
-  return {op(OpCode::where, {hidden, zero, quotient}),
-          reshaped(logs_or_infinity, {s[0], s[1], s[2]})};
+  return {op(OpCode::where, {masked, zero, quotient}),
+          reshaped(logsumexp_or_infinity, {s[0], s[1], s[2]})};
 }
 
 Values decompose_attention_grad(std::span<const Value> inputs, const Attrs& attrs) {
@@ -139,15 +140,15 @@ Values decompose_attention_grad(std::span<const Value> inputs, const Attrs& attr
   const Value& g = inputs[0];
   const Parts parts(inputs.subspan(3), attention);
   const Shape& s = shape_of(parts.scores);
-  const Value shared = reshaped(inputs[1], {s[0], s[1], s[2], 1});
-  const Value logs = reshaped(inputs[2], {s[0], s[1], s[2], 1});
-  const Value weights = op(OpCode::exp, {op(OpCode::sub, {parts.scores, logs})});
-  const Value by_weights = op(OpCode::matmul, {g, transposed(parts.v)});
-  const Value by_scores = op(OpCode::mul, {weights, op(OpCode::sub, {by_weights, shared})});
-  const Value scaled = op(OpCode::mul, {by_scores, number(g, attention.scale.as_double())});
+  const Value delta = reshaped(inputs[1], {s[0], s[1], s[2], 1});
+  const Value logsumexp = reshaped(inputs[2], {s[0], s[1], s[2], 1});
+  const Value weights = op(OpCode::exp, {op(OpCode::sub, {parts.scores, logsumexp})});
+  const Value weight_grad = op(OpCode::matmul, {g, transposed(parts.v)});
+  const Value score_grad = op(OpCode::mul, {weights, op(OpCode::sub, {weight_grad, delta})});
+  const Value scaled = op(OpCode::mul, {score_grad, number(g, attention.scale.as_double())});
   return {op(OpCode::matmul, {scaled, parts.k}),
-          gathered(op(OpCode::matmul, {transposed(scaled), parts.q}), parts.group),
-          gathered(op(OpCode::matmul, {transposed(weights), g}), parts.group)};
+          sum_over_group(op(OpCode::matmul, {transposed(scaled), parts.q}), parts.group),
+          sum_over_group(op(OpCode::matmul, {transposed(weights), g}), parts.group)};
 }
 
 }  // namespace remora::dispatch

@@ -119,10 +119,10 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
                          transpose(flatten(heads_of(k), 0, 1)));  // [N * heads, L, S]
   if (masks.attention.defined()) scores = scores + added_mask(masks.attention, scores.dtype());
   if (masks.key_padding.defined()) {
-    const Tensor hidden =
+    const Tensor masked =
         reshape(added_mask(masks.key_padding, scores.dtype()), {batch, 1, 1, source});
     const Tensor split = reshape(scores, {batch, heads_, length, source});
-    scores = reshape(split + hidden, {batch * heads_, length, source});
+    scores = reshape(split + masked, {batch * heads_, length, source});
   }
   const Tensor weights = softmax(scores, -1);
   const Tensor heads =

@@ -96,7 +96,7 @@ struct Operands {
   }
 
   /// True if no query of the block sees any key of the other.
-  bool is_hidden(const Range& queries, const Range& keys) const {
+  bool is_masked(const Range& queries, const Range& keys) const {
     return causal && keys.begin >= queries.end();
   }
 
@@ -166,13 +166,14 @@ void add_row(T* scores, int64_t count, T& maximum, double& sum, T* out, int64_t 
 }
 
 template <typename T>
-void attend(const Operands<T>& x, int64_t head, const Range& queries, T* scores, T* out, T* logs) {
+void attend(const Operands<T>& x, int64_t head, const Range& queries, T* scores, T* out,
+            T* logsumexp) {
   const int64_t width = x.sizes.value_width;
   RowSums<T> rows;
   std::fill_n(out, queries.count * width, T{0});
   for (int64_t begin = 0; begin < x.sizes.keys; begin += kAttentionKeys) {
     const Range keys = block_of(x.sizes.keys, kAttentionKeys, begin / kAttentionKeys);
-    if (x.is_hidden(queries, keys)) break;
+    if (x.is_masked(queries, keys)) break;
     x.make_scores(head, queries, keys, scores);
     for (int64_t i = 0; i < queries.count; ++i) {
       add_row(scores + i * keys.count, keys.count, rows.maximum[i], rows.sum[i], out + i * width,
@@ -183,13 +184,13 @@ void attend(const Operands<T>& x, int64_t head, const Range& queries, T* scores,
   }
   for (int64_t i = 0; i < queries.count; ++i) {
     if (rows.sum[i] == 0.0) {
-      logs[i] = std::numeric_limits<T>::infinity();  // no weight, whatever the score
-      std::fill_n(out + i * width, width, T{0});     // nor 0 times a value that is not finite
+      logsumexp[i] = std::numeric_limits<T>::infinity();  // no weight, whatever the score
+      std::fill_n(out + i * width, width, T{0});          // nor 0 times a value that is not finite
       continue;
     }
     const auto sum = static_cast<T>(rows.sum[i]);
     for (int64_t j = 0; j < width; ++j) out[i * width + j] /= sum;
-    logs[i] = rows.maximum[i] + static_cast<T>(std::log(rows.sum[i]));
+    logsumexp[i] = rows.maximum[i] + static_cast<T>(std::log(rows.sum[i]));
   }
 }
 
@@ -212,17 +213,17 @@ absl::Status attention_of(const KernelCall& call) {
   return absl::OkStatus();
 }
 
-/// Cotangent, sums by query, and where the gradients go.
+/// Cotangent, what is summed by query, and where the gradients go.
 template <typename T>
 struct Backward {
-  const T *g, *shared, *logs;
+  const T *g, *delta, *logsumexp;
   T *q_grad, *k_grad, *v_grad;
 };
 
 /// One block of queries against one of keys: weights are made again of the scores and the sums.
 template <typename T>
 void add_gradients(const Operands<T>& x, const Backward<T>& to, int64_t head, const Range& queries,
-                   const Range& keys, T* weights, T* by_scores) {
+                   const Range& keys, T* weights, T* score_grad) {
   const Sizes& sizes = x.sizes;
   const int64_t width = sizes.width, value_width = sizes.value_width;
   const int64_t row = head * sizes.queries + queries.begin;
@@ -231,22 +232,22 @@ void add_gradients(const Operands<T>& x, const Backward<T>& to, int64_t head, co
   x.make_scores(head, queries, keys, weights);
   for (int64_t i = 0; i < queries.count; ++i) {
     T* const line = weights + i * keys.count;
-    for (int64_t j = 0; j < keys.count; ++j) line[j] = r_exp(line[j] - to.logs[row + i]);
+    for (int64_t j = 0; j < keys.count; ++j) line[j] = r_exp(line[j] - to.logsumexp[row + i]);
   }
   gemm(keys.count, value_width, queries.count, Matrix<T>{weights, 1, keys.count}, g, true,
        to.v_grad + key_row * value_width, std::max<int64_t>(value_width, 1));
   gemm(queries.count, keys.count, value_width, g, Matrix<T>{x.v(head, keys.begin), 1, value_width},
-       false, by_scores, keys.count);
+       false, score_grad, keys.count);
   for (int64_t i = 0; i < queries.count; ++i) {
-    const T shared = to.shared[row + i];
+    const T delta = to.delta[row + i];
     for (int64_t j = i * keys.count; j < (i + 1) * keys.count; ++j) {
-      by_scores[j] = weights[j] * (by_scores[j] - shared) * x.scale;
+      score_grad[j] = weights[j] * (score_grad[j] - delta) * x.scale;
     }
   }
-  gemm(keys.count, width, queries.count, Matrix<T>{by_scores, 1, keys.count},
+  gemm(keys.count, width, queries.count, Matrix<T>{score_grad, 1, keys.count},
        Matrix<T>{x.q(head, queries.begin), width, 1}, true, to.k_grad + key_row * width,
        std::max<int64_t>(width, 1));
-  gemm(queries.count, width, keys.count, Matrix<T>{by_scores, keys.count, 1},
+  gemm(queries.count, width, keys.count, Matrix<T>{score_grad, keys.count, 1},
        Matrix<T>{x.k(head, keys.begin), width, 1}, true, to.q_grad + row * width,
        std::max<int64_t>(width, 1));
 }
@@ -255,13 +256,13 @@ template <typename T>
 absl::Status attention_grad_of(const KernelCall& call) {
   REMORA_ASSIGN_OR_RETURN(const Operands<T> x, Operands<T>::of(call, 3));
   REMORA_ASSIGN_OR_RETURN(const Packed g, Packed::of(call, call.in(0)));
-  REMORA_ASSIGN_OR_RETURN(const Packed shared, Packed::of(call, call.in(1)));
-  REMORA_ASSIGN_OR_RETURN(const Packed logs, Packed::of(call, call.in(2)));
+  REMORA_ASSIGN_OR_RETURN(const Packed delta, Packed::of(call, call.in(1)));
+  REMORA_ASSIGN_OR_RETURN(const Packed logsumexp, Packed::of(call, call.in(2)));
   const Sizes& sizes = x.sizes;
   const int64_t buffer = 2 * sizes.block_scores();
   REMORA_ASSIGN_OR_RETURN(const Scratch scratch, call.scratch(call.threads.threads() * buffer *
                                                               static_cast<int64_t>(sizeof(T))));
-  const Backward<T> to{g.as<T>(),           shared.as<T>(),      logs.as<T>(),
+  const Backward<T> to{g.as<T>(),           delta.as<T>(),       logsumexp.as<T>(),
                        call.out(0).as<T>(), call.out(1).as<T>(), call.out(2).as<T>()};
   for (const TensorView& result : call.outputs) {
     std::fill_n(result.as<T>(), result.numel(), T{0});
@@ -278,7 +279,7 @@ absl::Status attention_grad_of(const KernelCall& call) {
             const Range keys = block_of(sizes.keys, kAttentionKeys, key / kAttentionKeys);
             for (int64_t block = 0; block < sizes.query_blocks(); ++block) {
               const Range queries = block_of(sizes.queries, kAttentionQueries, block);
-              if (x.is_hidden(queries, keys)) continue;
+              if (x.is_masked(queries, keys)) continue;
               add_gradients(x, to, head, queries, keys, weights, weights + sizes.block_scores());
             }
           }

@@ -193,6 +193,16 @@ TEST(attention, a_mask_broadcasts_as_numpy_says_or_is_refused) {
                {2, 3, 1, kQueries, kQueries});
   expect_error(kInvalid, "does not broadcast to [6, 1, 3, 3]",
                [&] { scaled_dot_product_attention(x, x, x, {.mask = mask}); });
+  const Tensor row = zeros({kQueries, kWidth}, test_device());
+  const Tensor wide = reshape(mask[0][0][0], {1, kQueries, kQueries});
+  for (const double dropout : {0.0, 0.5}) {
+    expect_error(kInvalid, "the mask [1, 3, 3] does not broadcast to [3, 3]", [&] {
+      scaled_dot_product_attention(row, row, row, {.mask = wide, .dropout = dropout});
+    });
+    expect_error(kInvalid, "the mask [2, 3, 1, 3, 3] does not broadcast to [6, 1, 3, 3]", [&] {
+      scaled_dot_product_attention(x, x, x, {.mask = mask, .dropout = dropout});
+    });
+  }
 }
 
 TEST(attention, leading_axes_broadcast) {

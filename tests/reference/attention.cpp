@@ -93,23 +93,24 @@ Arrays attention(const Arrays& inputs, const dispatch::Attrs& attrs) {
 
 Arrays attention_grad(const Arrays& inputs, const dispatch::Attrs& attrs) {
   const Operands x(inputs, 3, attrs);
-  const Array &g = inputs[0], &shared = inputs[1], &sums = inputs[2];
+  const Array &g = inputs[0], &delta = inputs[1], &logsumexp = inputs[2];
   Array q_grad(x.q.spec), k_grad(x.k.spec), v_grad(x.v.spec);
   x.for_each_query([&](int64_t n, int64_t h, int64_t i) {
-    const auto row = static_cast<size_t>(offset_of(sums.spec.shape, {n, h, i}));
+    const auto row = static_cast<size_t>(offset_of(logsumexp.spec.shape, {n, h, i}));
     for (int64_t j = 0; j < x.keys; ++j) {
-      const double weight = std::exp(x.score(n, h, i, j) - sums.reals[row]);
-      double by_weight = 0;
+      const double weight = std::exp(x.score(n, h, i, j) - logsumexp.reals[row]);
+      double weight_grad = 0;
       for (int64_t e = 0; e < x.value_width; ++e) {
         const double cotangent =
             g.reals[static_cast<size_t>(offset_of(g.spec.shape, {n, h, i, e}))];
-        by_weight += cotangent * x.v.reals[x.v_at(n, h, j, e)];
+        weight_grad += cotangent * x.v.reals[x.v_at(n, h, j, e)];
         v_grad.reals[x.v_at(n, h, j, e)] += weight * cotangent;
       }
-      const double by_score = weight * (by_weight - shared.reals[row]) * x.attrs.scale.as_double();
+      const double score_grad =
+          weight * (weight_grad - delta.reals[row]) * x.attrs.scale.as_double();
       for (int64_t e = 0; e < x.width; ++e) {
-        q_grad.reals[x.q_at(n, h, i, e)] += by_score * x.k.reals[x.k_at(n, h, j, e)];
-        k_grad.reals[x.k_at(n, h, j, e)] += by_score * x.q.reals[x.q_at(n, h, i, e)];
+        q_grad.reals[x.q_at(n, h, i, e)] += score_grad * x.k.reals[x.k_at(n, h, j, e)];
+        k_grad.reals[x.k_at(n, h, j, e)] += score_grad * x.q.reals[x.q_at(n, h, i, e)];
       }
     }
   });
