@@ -2,13 +2,25 @@
 
 #include "client/autodiff/gradients.h"
 #include "client/autodiff/node.h"
+#include "dispatch/call_name.h"
 #include "dispatch/device_state.h"
 #include "dispatch/str_cat.h"
 
 namespace remora {
 
 void refuse(std::string_view name, std::string_view message) {
-  throw Error(absl::InvalidArgumentError(str_cat(name, ": ", message)));
+  throw Error(dispatch::CallName::of(absl::InvalidArgumentError(str_cat(name, ": ", message))));
+}
+
+void require_shape(std::string_view name, const Shape& shape) {
+  const absl::Status status = check_shape(shape);
+  if (!status.ok()) refuse(name, std::string(status.message()));
+}
+
+Shape common_shape(std::string_view name, const Shape& x, const Shape& y) {
+  absl::StatusOr<Shape> shape = broadcast_shapes(x, y);
+  if (!shape.ok()) refuse(name, std::string(shape.status().message()));
+  return *std::move(shape);
 }
 
 int64_t normalize_axis(std::string_view name, int64_t axis, int64_t rank) {

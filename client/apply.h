@@ -36,8 +36,15 @@ AutodiffContext merge_contexts(std::string_view op, std::span<const Tensor> inpu
 /// changes from step to step never changes a plan.
 Tensor constant(const Tensor& like, Scalar value, DType dtype);
 
-/// Throws INVALID_ARGUMENT "name: message".
+/// Throws INVALID_ARGUMENT "name: message", after the name of the public function that the program
+/// called if that is another.
 [[noreturn]] void refuse(std::string_view name, std::string_view message);
+
+/// `refuse`s sizes that are negative or too large together.
+void require_shape(std::string_view name, const Shape& shape);
+
+/// What both broadcast to; `refuse`s shapes that do not.
+Shape common_shape(std::string_view name, const Shape& x, const Shape& y);
 
 /// `axis` as an index in [0, rank). INVALID_ARGUMENT naming the function otherwise.
 int64_t normalize_axis(std::string_view name, int64_t axis, int64_t rank);

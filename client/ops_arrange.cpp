@@ -93,12 +93,16 @@ Tensor diag_embed(const Tensor& x, int64_t k, int64_t axis0, int64_t axis1) {
 }
 
 Tensor diag(const Tensor& x, int64_t k) {
+  const dispatch::CallName name;
   if (x.rank() == 1) return diag_embed(x, k);
   if (x.rank() == 2) return diagonal(x, k);
   refuse("diag", str_cat("takes vectors and matrices, not ", x.shape().str()));
 }
 
-Tensor diagflat(const Tensor& x, int64_t k) { return diag_embed(ravel(x), k); }
+Tensor diagflat(const Tensor& x, int64_t k) {
+  const dispatch::CallName name;
+  return diag_embed(ravel(x), k);
+}
 
 Tensor diagonal_scatter(const Tensor& x, const Tensor& source, int64_t k, int64_t axis0,
                         int64_t axis1) {
@@ -168,6 +172,7 @@ std::vector<Tensor> dsplit(const Tensor& x, const Dims& indices) {
 }
 
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& axes, std::string_view indexing) {
+  const dispatch::CallName name;
   if (indexing != "ij" && indexing != "xy") {
     refuse("meshgrid", str_cat("unknown indexing \"", indexing, "\": it must be ij or xy"));
   }

@@ -17,7 +17,7 @@ namespace {
 
 Tensor binary(std::string_view function, OpCode code, const Operand& x, const Operand& y,
               Domain domain) {
-  const CallScope scope;
+  const CallScope scope(function);
   const auto [a, b] = promote_pair(function, x, y, domain);
   return apply(code, {a, b});
 }

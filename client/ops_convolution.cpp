@@ -125,6 +125,7 @@ std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, const Extent2
 }
 
 Tensor max_pool2d(const Tensor& x, const Extent2d& kernel, const Pool2dOptions& options) {
+  const dispatch::CallName name;
   return max_pool2d_with_indices(x, kernel, options).first;
 }
 
@@ -141,6 +142,7 @@ std::pair<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kerne
 
 Tensor max_pool1d(const Tensor& x, int64_t kernel, std::optional<int64_t> stride, int64_t padding,
                   int64_t dilation, bool ceil_mode) {
+  const dispatch::CallName name;
   return max_pool1d_with_indices(x, kernel, stride, padding, dilation, ceil_mode).first;
 }
 

@@ -20,43 +20,64 @@ Tensor create(OpCode code, const dispatch::Attrs& attrs, const Device& device) {
 }
 
 Tensor draw(OpCode code, const Shape& shape, const Device& device, DType dtype) {
-  throw_if_error(check_shape(shape));
+  require_shape(dispatch::op_name(code), shape);
   return Tensor(dispatch::submit_random(code, {dtype, shape}, device), AutodiffContext::of(device));
 }
 
 }  // namespace
 
 Tensor full(const Shape& shape, Scalar value, const Device& device, DType dtype) {
-  throw_if_error(check_shape(shape));
+  require_shape("full", shape);
   return create(OpCode::full, dispatch::FullAttrs{dtype, shape, value}, device);
 }
 Tensor zeros(const Shape& shape, const Device& device, DType dtype) {
   return full(shape, 0, device, dtype);
 }
+  const dispatch::CallName name;
 Tensor ones(const Shape& shape, const Device& device, DType dtype) {
   return full(shape, 1, device, dtype);
 }
+  const dispatch::CallName name;
 Tensor empty(const Shape& shape, const Device& device, DType dtype) {
   return full(shape, 0, device, dtype);
 }
+  const dispatch::CallName name;
 Tensor full_like(const Tensor& like, Scalar value, std::optional<DType> dtype) {
   return full(like.shape(), value, like.device(), dtype.value_or(like.dtype()));
 }
+  const dispatch::CallName name;
 Tensor zeros_like(const Tensor& like, std::optional<DType> dtype) {
   return full_like(like, 0, dtype);
 }
+  const dispatch::CallName name;
 Tensor ones_like(const Tensor& like, std::optional<DType> dtype) {
   return full_like(like, 1, dtype);
 }
+  const dispatch::CallName name;
 Tensor empty_like(const Tensor& like, std::optional<DType> dtype) {
   return full_like(like, 0, dtype);
+Tensor fill(const Tensor& x, Scalar value) {
+  const dispatch::CallName name;
+  return full_like(x, value);
 }
+}
+  const dispatch::CallName name;
 Tensor new_full(const Tensor& like, const Shape& shape, Scalar value) {
   return full(shape, value, like.device(), like.dtype());
 }
-Tensor new_zeros(const Tensor& like, const Shape& shape) { return new_full(like, shape, 0); }
-Tensor new_ones(const Tensor& like, const Shape& shape) { return new_full(like, shape, 1); }
-Tensor new_empty(const Tensor& like, const Shape& shape) { return new_full(like, shape, 0); }
+  const dispatch::CallName name;
+Tensor new_zeros(const Tensor& like, const Shape& shape) {
+  const dispatch::CallName name;
+  return new_full(like, shape, 0);
+}
+Tensor new_ones(const Tensor& like, const Shape& shape) {
+  const dispatch::CallName name;
+  return new_full(like, shape, 1);
+}
+Tensor new_empty(const Tensor& like, const Shape& shape) {
+  const dispatch::CallName name;
+  return new_full(like, shape, 0);
+}
 
 namespace {
 
@@ -87,13 +108,14 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const Device& device,
   const bool floating = start.is_float() || end.is_float() || step.is_float();
   const DType type = dtype.value_or(floating ? DType::kF32 : DType::kI64);
   const int64_t count = arange_count(start, end, step);
-  throw_if_error(check_shape(Shape{count}));
+  require_shape("arange", Shape{count});
   return create(OpCode::arange, dispatch::ArangeAttrs{type, count, start, step}, device);
 }
 
 Tensor linspace(double start, double end, int64_t count, const Device& device, DType dtype) {
   if (count < 0) refuse("linspace", str_cat("the count is ", count));
-  throw_if_error(check_shape(Shape{count}));
+  require_shape("linspace", Shape{count});
+  const dispatch::CallName name;
   const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0.0;
   const bool integer = !is_float(dtype) && dtype != DType::kBool;
   if (integer && (std::floor(start) != start || std::floor(step) != step)) {

@@ -17,7 +17,7 @@ using dispatch::OpCode;
 namespace {
 
 Tensor unary(OpCode code, const Tensor& x, Domain domain) {
-  const CallScope scope;
+  const CallScope scope(dispatch::op_name(code));
   return apply(code, {promote_one(x, domain)});
 }
 
@@ -147,7 +147,10 @@ Tensor frac(const Tensor& x) {
 
 // -- classification
 
-Tensor isnan(const Tensor& x) { return not_equal(x, x); }
+Tensor isnan(const Tensor& x) {
+  const dispatch::CallName name;
+  return not_equal(x, x);
+}
 
 Tensor isinf(const Tensor& x) {
   const CallScope scope;

@@ -199,7 +199,10 @@ std::pair<Tensor, Tensor> eigh(const Tensor& x, bool upper) {
   return {outputs[0], outputs[1]};
 }
 
-Tensor eigvalsh(const Tensor& x, bool upper) { return eigh(x, upper).first; }
+Tensor eigvalsh(const Tensor& x, bool upper) {
+  const dispatch::CallName name;
+  return eigh(x, upper).first;
+}
 
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full) {
   const CallScope scope;
@@ -208,7 +211,10 @@ std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full) {
   return {outputs[0], outputs[1], outputs[2]};
 }
 
-Tensor svdvals(const Tensor& x) { return std::get<1>(svd(x, false)); }
+Tensor svdvals(const Tensor& x) {
+  const dispatch::CallName name;
+  return std::get<1>(svd(x, false));
+}
 
 Tensor pinv(const Tensor& x, std::optional<double> tolerance) {
   const CallScope scope;
@@ -285,6 +291,7 @@ Tensor matrix_exp(const Tensor& x) {
   // Below a norm of 1/2 the rest of the series is under the dtype's rounding.
   const int terms = x.dtype() == DType::kF64 ? 15 : 9;
   const Tensor identity = identity_like(x);
+  const dispatch::CallName name;
   Tensor result = identity;
   for (int k = terms; k > 0; --k) result = identity + matmul(scaled, result) * (1.0 / k);
   for (int i = 0; i < squarings; ++i) result = matmul(result, result);

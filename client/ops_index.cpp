@@ -84,6 +84,7 @@ struct Selection {
 }  // namespace
 
 Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
+  const dispatch::CallName name;
   const std::vector<Tensor> positions = without_masks("index", x, indices);
   const CallScope scope;
   const Selection selection("index", x, positions);
@@ -93,6 +94,7 @@ Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
 
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Operand& values,
                  bool accumulate) {
+  const dispatch::CallName name;
   const std::vector<Tensor> positions = without_masks("index_put", x, indices);
   const CallScope scope;
   const Selection selection("index_put", x, positions);

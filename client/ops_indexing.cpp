@@ -86,7 +86,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
   Shape x_rest = x.shape();
   Shape index_rest = index.shape();
   x_rest[along] = index_rest[along] = 1;
-  Shape common = value_or_throw(broadcast_shapes(x_rest, index_rest));
+  Shape common = common_shape("take_along_dim", x_rest, index_rest);
   common[along] = x.size(along);
   const Tensor source = broadcast_to(x, common);
   common[along] = index.size(along);

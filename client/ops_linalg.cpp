@@ -43,7 +43,7 @@ Tensor product(const Tensor& a, const Tensor& b) {
         a.size(-1) == 0 ? batch_of(a).numel() * a.size(-2) : a.numel() / a.size(-1);
     return reshape(apply(OpCode::matmul, {reshape(a, {rows, a.size(-1)}), b}), shape);
   }
-  const Shape batch = value_or_throw(broadcast_shapes(batch_of(a), batch_of(b)));
+  const Shape batch = common_shape("matmul", batch_of(a), batch_of(b));
   return apply(OpCode::matmul, {with_batch(a, batch), with_batch(b, batch)});
 }
 
@@ -82,12 +82,14 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
 }
 
 Tensor mm(const Tensor& x, const Tensor& y) {
+  const dispatch::CallName name;
   require_rank("mm", x, 2);
   require_rank("mm", y, 2);
   return matmul(x, y);
 }
 
 Tensor bmm(const Tensor& x, const Tensor& y) {
+  const dispatch::CallName name;
   require_rank("bmm", x, 3);
   require_rank("bmm", y, 3);
   if (x.size(0) != y.size(0)) refuse("bmm", str_cat("batches differ: ", shapes(x, y)));
@@ -95,18 +97,23 @@ Tensor bmm(const Tensor& x, const Tensor& y) {
 }
 
 Tensor mv(const Tensor& x, const Tensor& y) {
+  const dispatch::CallName name;
   require_rank("mv", x, 2);
   require_rank("mv", y, 1);
   return matmul(x, y);
 }
 
 Tensor dot(const Tensor& x, const Tensor& y) {
+  const dispatch::CallName name;
   require_rank("dot", x, 1);
   require_rank("dot", y, 1);
   return matmul(x, y);
 }
 
-Tensor vdot(const Tensor& x, const Tensor& y) { return dot(x, y); }
+Tensor vdot(const Tensor& x, const Tensor& y) {
+  const dispatch::CallName name;
+  return dot(x, y);
+}
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int64_t axis) {
   const CallScope scope;
@@ -143,6 +150,7 @@ Tensor kron(const Tensor& x, const Tensor& y) {
 }
 
 Tensor tensordot(const Tensor& x, const Tensor& y, int64_t count) {
+  const dispatch::CallName name;
   if (count < 0 || count > x.rank() || count > y.rank()) {
     refuse("tensordot", str_cat(count, " axes of ", shapes(x, y)));
   }

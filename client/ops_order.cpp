@@ -28,10 +28,14 @@ std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t axis, bool descending) {
 }
 
 Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  const dispatch::CallName name;
   return sort(x.detach(), axis, descending).second;
 }
 
-Tensor msort(const Tensor& x) { return sort(x, 0).first; }
+Tensor msort(const Tensor& x) {
+  const dispatch::CallName name;
+  return sort(x, 0).first;
+}
 
 namespace {
 
@@ -96,7 +100,7 @@ namespace {
 
 std::pair<Tensor, Tensor> median_along(std::string_view function, const Tensor& x, int64_t axis,
                                        bool keepdims, bool ignore_nan) {
-  const CallScope scope;
+  const CallScope scope(function);
   const int64_t size = axis_size(function, x, axis);
   if (size == 0) refuse(function, str_cat("an empty axis of ", x.shape().str(), " has no median"));
   const auto sorted = sort(x, axis);
@@ -111,7 +115,7 @@ std::pair<Tensor, Tensor> median_along(std::string_view function, const Tensor& 
 
 /// Of all elements; the gradient is shared evenly among those that equal it.
 Tensor median_of_all(std::string_view function, const Tensor& x, bool ignore_nan) {
-  const CallScope scope;
+  const CallScope scope(function);
   if (x.numel() == 0) return full_like(sum(x), std::numeric_limits<double>::quiet_NaN(), x.dtype());
   const Tensor flat = ravel(x);
   const Tensor found = median_along(function, flat.detach(), 0, false, ignore_nan).first;
@@ -153,7 +157,7 @@ Tensor between(const Tensor& lower, const Tensor& higher, const Tensor& fraction
 
 Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
                    std::optional<int64_t> axis, bool keepdims, QuantileForm form, bool ignore_nan) {
-  const CallScope scope;
+  const CallScope scope(function);
   require_float(function, x.dtype());
   if (is_half(x.dtype())) {  // which does not hold every position
     const Operand wide = q.is_tensor() ? Operand(astype(q.tensor(), DType::kF32)) : q;

@@ -218,7 +218,7 @@ Dims resolve(std::string_view function, const Tensor& x, const AdaptiveSizes& si
 
 Tensor adaptive_avg(std::string_view function, const Tensor& x, const AdaptiveSizes& sizes,
                     int64_t spatial) {
-  const CallScope scope;
+  const CallScope scope(function);
   if (is_half(x.dtype())) {
     return through_f32(x,
                        [&](const Tensor& f) { return adaptive_avg(function, f, sizes, spatial); });
@@ -238,7 +238,7 @@ Tensor adaptive_avg(std::string_view function, const Tensor& x, const AdaptiveSi
 
 std::pair<Tensor, Tensor> adaptive_max(std::string_view function, const Tensor& x,
                                        const AdaptiveSizes& sizes, int64_t spatial) {
-  const CallScope scope;
+  const CallScope scope(function);
   const Dims wanted = resolve(function, x, sizes, spatial);
   std::vector<AxisWindows> windows;
   for (int64_t i = 0; i < spatial; ++i) {
@@ -261,6 +261,7 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, const Dims& k
 }
 
 Tensor max_pool3d(const Tensor& x, const Dims& kernel, const Pool3dOptions& options) {
+  const dispatch::CallName name;
   return max_pool3d_with_indices(x, kernel, options).first;
 }
 
@@ -304,7 +305,7 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, const Shape& shape) {
     refuse("max_unpool", str_cat("values ", x.shape().str(), ", indices ", indices.shape().str(),
                                  " and the result's shape ", shape.str(), " do not fit together"));
   }
-  throw_if_error(check_shape(shape));
+  require_shape("max_unpool", shape);
   const Tensor index = flatten(indices, 2);
   const Tensor values = flatten(x, 2);
   Shape plane(std::span(shape.sizes()).subspan(0, 2));

@@ -83,6 +83,7 @@ std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Axes& axes, double cor
 }
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const dispatch::CallName name;
   return var_mean(x, axes, correction, keepdims).first;
 }
 
@@ -144,8 +145,14 @@ std::pair<Tensor, Tensor> aminmax(const Tensor& x, const Axes& axes, bool keepdi
   return {amin(x, axes, keepdims), amax(x, axes, keepdims)};
 }
 
-Tensor max(const Tensor& x) { return amax(x); }
-Tensor min(const Tensor& x) { return amin(x); }
+Tensor max(const Tensor& x) {
+  const dispatch::CallName name;
+  return amax(x);
+}
+Tensor min(const Tensor& x) {
+  const dispatch::CallName name;
+  return amin(x);
+}
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const CallScope scope;
@@ -172,7 +179,7 @@ namespace {
 /// The largest (any) or smallest (all) truth value; `of_nothing` where there is none.
 Tensor reduce_truth(std::string_view function, OpCode code, const Tensor& x, const Axes& axes,
                     bool keepdims, bool of_nothing) {
-  const CallScope scope;
+  const CallScope scope(function);
   const Tensor truth = x.dtype() == DType::kBool ? x : not_equal(x, 0);
   const Dims reduced = normalize_axes(function, axes, x.rank());
   if (reduced_count(x, reduced) > 0) return reduce(code, truth, reduced, keepdims);
@@ -247,6 +254,7 @@ Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdim
 }
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
+  const dispatch::CallName name;
   return vector_norm(x, order, axes, keepdims);
 }
 

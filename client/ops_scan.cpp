@@ -20,7 +20,7 @@ DType accumulator(const Tensor& x) {
 
 /// A running row along an axis; a scalar is its own.
 Tensor scan(dispatch::OpCode code, std::string_view function, const Tensor& input, int64_t axis) {
-  const CallScope scope;
+  const CallScope scope(function);
   const Tensor x = astype(input, accumulator(input));
   if (x.rank() == 0) {
     normalize_axis(function, axis, 1);

@@ -182,7 +182,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
     refuse("masked_scatter", str_cat("the source is ", dtype_name(source.dtype()), ", the tensor ",
                                      dtype_name(x.dtype())));
   }
-  const Shape common = value_or_throw(broadcast_shapes(x.shape(), mask.shape()));
+  const Shape common = common_shape("masked_scatter", x.shape(), mask.shape());
   const Tensor chosen = broadcast_to(mask, common);
   const Tensor base = broadcast_to(x, common);
   if (common.numel() == 0 || source.numel() == 0) {

@@ -31,7 +31,7 @@ Tensor rejoined(const Tensor& x, const Tensor& combined, int64_t axis, int64_t r
 /// Running extreme and its index; a scalar is its own.
 std::pair<Tensor, Tensor> running_extreme(dispatch::OpCode code, std::string_view function,
                                           const Tensor& x, int64_t axis) {
-  const CallScope scope;
+  const CallScope scope(function);
   if (x.rank() == 0) {
     normalize_axis(function, axis, 1);
     return {x, zeros_like(x.detach(), DType::kI64)};
@@ -73,6 +73,7 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool right) {
 
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool right) {
   if (boundaries.rank() != 1) {
+  const dispatch::CallName name;
     refuse("bucketize", str_cat("boundaries must be a vector, not ", boundaries.shape().str()));
   }
   return searchsorted(boundaries, values, right);
@@ -109,8 +110,10 @@ Tensor histc(const Tensor& input, int64_t bins, double low, double high) {
   const CallScope scope;
   require_float("histc", input.dtype());
   if (bins <= 0) refuse("histc", str_cat("the number of bins must be above 0, not ", bins));
-  if (!(low <= high)) refuse("histc", str_cat("the range [", low, ", ", high, "] is empty"));
-  throw_if_error(check_shape(Shape{bins}));
+  if (!(low <= high && std::isfinite(high - low))) {
+    refuse("histc", str_cat("[", low, ", ", high, "] is no range"));
+  }
+  require_shape("histc", Shape{bins});
   const Tensor x = ravel(input.detach());
   Tensor counts = new_zeros(x, {bins});
   if (x.numel() == 0) return counts;

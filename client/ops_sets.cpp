@@ -58,6 +58,7 @@ Tensor isin(const Tensor& x, const Tensor& candidates, bool invert) {
 
 std::vector<Tensor> nonzero_by_axis(const Tensor& x) {
   const Tensor positions = true_positions(ravel(truth_of(x)));
+  const dispatch::CallName name;
   const CallScope scope;
   const Shape shape = x.rank() == 0 ? Shape{1} : x.shape();
   std::vector<Tensor> axes;
@@ -72,19 +73,24 @@ std::vector<Tensor> nonzero_by_axis(const Tensor& x) {
 
 Tensor nonzero(const Tensor& x) {
   if (x.rank() == 0) {
+  const dispatch::CallName name;
     const int64_t count = truth_of(x).item<bool>() ? 1 : 0;
     return full({count, 0}, 0, x.device().without_autodiff(), DType::kI64);
   }
   return stack(nonzero_by_axis(x), 1);
 }
 
-Tensor argwhere(const Tensor& x) { return nonzero(x); }
+Tensor argwhere(const Tensor& x) {
+  const dispatch::CallName name;
+  return nonzero(x);
+}
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   if (mask.dtype() != DType::kBool) {
+  const dispatch::CallName name;
     refuse("masked_select", str_cat("the mask is ", dtype_name(mask.dtype()), "; it must be bool"));
   }
-  const Shape common = value_or_throw(broadcast_shapes(x.shape(), mask.shape()));
+  const Shape common = common_shape("masked_select", x.shape(), mask.shape());
   const Tensor positions = true_positions(ravel(broadcast_to(mask, common)));
   return gather(ravel(broadcast_to(x, common)), 0, positions);
 }
@@ -148,14 +154,17 @@ Distinct distinct(std::string_view function, const Tensor& input, std::optional<
 
 Distinct unique(const Tensor& x, std::optional<int64_t> axis) {
   return distinct("unique", x, axis, true);
+  const dispatch::CallName name;
 }
 
 Distinct unique_consecutive(const Tensor& x, std::optional<int64_t> axis) {
   return distinct("unique_consecutive", x, axis, false);
+  const dispatch::CallName name;
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<int64_t> axis) {
   constexpr std::string_view kName = "repeat_interleave";
+  const dispatch::CallName name;
   const Tensor source = axis ? x : ravel(x);
   const int64_t along = normalize_axis(kName, axis.value_or(0), source.rank());
   if (counts.dtype() != DType::kI64 || counts.rank() != 1 || counts.numel() != source.size(along)) {
@@ -179,17 +188,19 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
 
 Tensor one_hot(const Tensor& index) {
   if (index.dtype() != DType::kI64 || index.numel() == 0) {
+  const dispatch::CallName name;
     refuse("one_hot", str_cat("cannot count the classes of ", index.spec().str(),
                               "; an i64 index with elements can"));
   }
   const auto largest = amax(index).item<int64_t>();
   if (largest < 0) refuse("one_hot", str_cat("the largest index ", largest, " is negative"));
-  throw_if_error(check_shape(Shape{largest}));
+  require_shape("one_hot", Shape{largest});
   return one_hot(index, largest + 1);
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minimum_length) {
   if (x.rank() != 1 || !is_integer(x.dtype())) {
+  const dispatch::CallName name;
     refuse("bincount", str_cat("takes a vector of integers, not ", x.spec().str()));
   }
   if (minimum_length < 0) {
@@ -202,7 +213,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minimum_length) 
   int64_t length = minimum_length;
   if (x.numel() > 0) {
     const auto largest = amax(index).item<int64_t>();
-    throw_if_error(check_shape(Shape{std::max<int64_t>(0, largest)}));
+    require_shape("bincount", Shape{std::max<int64_t>(0, largest)});
     length = std::max(length, largest + 1);
   }
   const CallScope scope;
@@ -269,7 +280,7 @@ std::pair<Tensor, Tensor> histogram(const Tensor& x, int64_t bins, std::optional
   if (low && !(*low <= *high)) {
     refuse("histogram", str_cat("the range [", *low, ", ", *high, "] is empty"));
   }
-  throw_if_error(check_shape(Shape{bins + 1}));
+  require_shape("histogram", Shape{bins + 1});
   if (is_half(x.dtype())) {
     return as_dtype(histogram(as_f32(x), bins, low, high, as_f32(weights), density), x.dtype());
   }

@@ -83,7 +83,10 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
   return reshape(x, shape);
 }
 
-Tensor ravel(const Tensor& x) { return reshape(x, {x.numel()}); }
+Tensor ravel(const Tensor& x) {
+  const dispatch::CallName name;
+  return reshape(x, {x.numel()});
+}
 
 Tensor squeeze(const Tensor& x, const Axes& axes) {
   const Dims removed = normalize_axes("squeeze", axes, x.rank());
@@ -135,6 +138,7 @@ Tensor transpose(const Tensor& x, int64_t axis0, int64_t axis1) {
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   if (source.size() != destination.size()) {
+  const dispatch::CallName name;
     refuse("movedim",
            str_cat(source.size(), " source axes and ", destination.size(), " destinations"));
   }
@@ -168,7 +172,7 @@ Tensors broadcast_tensors(const Tensors& tensors) {
   const CallScope scope;
   Shape shape;
   for (const Tensor& tensor : tensors) {
-    shape = value_or_throw(broadcast_shapes(shape, tensor.shape()));
+    shape = common_shape("broadcast_tensors", shape, tensor.shape());
   }
   Tensors result;
   for (const Tensor& tensor : tensors) result.push_back(broadcast_to(tensor, shape));
@@ -181,6 +185,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
   for (int64_t axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != -1) continue;
     if (axis < extra) refuse("expand", str_cat("-1 for the new axis ", axis, " of ", shape.str()));
+  const dispatch::CallName name;
     full[axis] = x.size(axis - extra);
   }
   return broadcast_to(x, full);
@@ -232,6 +237,7 @@ Tensor tile(const Tensor& x, const Dims& counts) {
     padded.insert(padded.begin(), static_cast<size_t>(x.rank()) - padded.size(), 1);
   }
   return repeat(x, padded);
+  const dispatch::CallName name;
 }
 
 Tensor repeat_interleave(const Tensor& x, int64_t count, std::optional<int64_t> axis) {
@@ -248,11 +254,18 @@ Tensor repeat_interleave(const Tensor& x, int64_t count, std::optional<int64_t> 
 
 Tensor contiguous(const Tensor& x) { return x; }
 
-Tensor atleast_1d(const Tensor& x) { return with_rank(x, 1); }
-Tensor atleast_2d(const Tensor& x) { return with_rank(x, 2); }
+Tensor atleast_1d(const Tensor& x) {
+  const dispatch::CallName name;
+  return with_rank(x, 1);
+}
+Tensor atleast_2d(const Tensor& x) {
+  const dispatch::CallName name;
+  return with_rank(x, 2);
+}
 Tensor atleast_3d(const Tensor& x) {
   if (x.rank() >= 3) return x;
   return unsqueeze(atleast_2d(x), 2);
 }
 
 }  // namespace remora
+  const dispatch::CallName name;

@@ -38,7 +38,7 @@ Tensor resized(std::string_view function, const Tensor& x, int64_t axis, int64_t
   if (n <= size) return narrow(x, axis, 0, n);
   Shape missing = x.shape();
   missing[axis] = n - size;
-  throw_if_error(check_shape(missing));
+  require_shape(function, missing);
   return concat({x, zeros(missing, x.device().without_autodiff(), x.dtype())}, axis);
 }
 
@@ -140,7 +140,7 @@ Tensor cosine_window(std::string_view function, int64_t count, bool periodic, do
 }  // namespace
 
 Tensor fft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
-  const CallScope scope;
+  const CallScope scope(function);
   check_complex("fft", x);
   return through_f32(promote_one(x, Domain::kFloat),
                      [&](const Tensor& f) { return transform("fft", f, n, axis, norm, false); });
@@ -259,7 +259,7 @@ Tensor istft(const Tensor& x, int64_t n, const StftOptions& options,
     Shape shape = from.shape();
     shape.sizes().pop_back();
     shape.sizes().back() = samples;
-    throw_if_error(check_shape(shape));
+    require_shape(kName, shape);
     return index_add(zeros(shape, device, from.dtype()), -1, position, flatten(from, -2, -1));
   };
   const Tensor weight = overlap(broadcast_to(square(window), {count, n}));

@@ -162,6 +162,7 @@ Tensors split(const Tensor& x, int64_t size, int64_t axis) {
 }
 
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
+  const dispatch::CallName name;
   if (count < 1) refuse("chunk", str_cat("the number of chunks is ", count));
   const int64_t along = normalize_axis("chunk", axis, x.rank());
   const int64_t length = x.size(along);
@@ -173,6 +174,7 @@ Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
 }
 
 Tensors tensor_split(const Tensor& x, int64_t count, int64_t axis) {
+  const dispatch::CallName name;
   if (count < 1) refuse("tensor_split", str_cat("the number of parts is ", count));
   check_part_count("tensor_split", count);
   const int64_t length = x.size(normalize_axis("tensor_split", axis, x.rank()));
@@ -215,10 +217,12 @@ Tensor flip(const Tensor& x, const Axes& axes) {
 }
 
 Tensor fliplr(const Tensor& x) {
+  const dispatch::CallName name;
   if (x.rank() < 2) refuse("fliplr", str_cat("takes at least two axes, not ", x.shape().str()));
   return flip(x, 1);
 }
 Tensor flipud(const Tensor& x) {
+  const dispatch::CallName name;
   if (x.rank() < 1) refuse("flipud", "takes at least one axis");
   return flip(x, 0);
 }

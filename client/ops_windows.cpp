@@ -128,7 +128,7 @@ Tensor fold(const Tensor& columns, const Extent2d& size, const Extent2d& kernel,
     return capped_sum(capped_sum(length, by, kCap), by, kCap);
   };
   const Shape plane = {padded(size.height, padding.height), padded(size.width, padding.width)};
-  throw_if_error(check_shape(plane));
+  require_shape("fold", plane);
   // Which element of the padded plane each element of a column is.
   const Tensor numbers = arange(0, plane.numel(), 1, columns.device().without_autodiff());
   const Tensor position =

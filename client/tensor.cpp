@@ -109,7 +109,7 @@ Tensor from_host(dispatch::HostData data, const Device& device) {
 
 Tensor from_bytes(std::span<const std::byte> bytes, DType dtype, const Shape& shape,
                   const Device& device) {
-  throw_if_error(check_shape(shape));
+  require_shape("from_data", shape);
   Spec spec{dtype, shape};
   if (static_cast<int64_t>(bytes.size()) != spec.byte_size()) {
     refuse("from_data",

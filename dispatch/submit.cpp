@@ -12,9 +12,18 @@ namespace {
 
 using Operands = absl::InlinedVector<Value, 4>;
 
-absl::Status unsupported(const OpInfo& info, DType dtype, DeviceState& device) {
-  return absl::UnimplementedError(
-      str_cat(info.name, ": ", dtype_name(dtype), " is not supported on ", device.device().str()));
+[[noreturn]] void refuse(const absl::Status& status) { throw Error(CallName::of(status)); }
+
+[[noreturn]] void refuse_dtype(const OpInfo& info, DType dtype, DeviceState& device) {
+  refuse(absl::UnimplementedError(
+      str_cat(info.name, ": ", dtype_name(dtype), " is not supported on ", device.device().str())));
+}
+
+Specs inferred(const OpInfo& info, std::span<const Spec> inputs, const Attrs& attrs) {
+  absl::StatusOr<Specs> outputs = infer(info, inputs, attrs);
+  if (outputs.ok()) return *std::move(outputs);
+  const CallName name(info.name);
+  refuse(outputs.status());
 }
 
 /// True if the backend runs the op itself. Throws UNIMPLEMENTED if it can neither run nor expand
@@ -24,11 +33,11 @@ bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const
   const DType dtype = op_dtype(info, inputs, outputs);
   for (const Spec& output : outputs) {
     if (!device.backend().supports(OpCode::full, output.dtype)) {
-      throw Error(unsupported(info, output.dtype, device));
+      refuse_dtype(info, output.dtype, device);
     }
   }
   if (device.backend().supports(info.code, dtype)) return true;
-  if (!info.fast) throw Error(unsupported(info, dtype, device));
+  if (!info.fast) refuse_dtype(info, dtype, device);
   return false;
 }
 
@@ -65,20 +74,20 @@ Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
 
   // 1 route
   if (inputs.empty() && device == nullptr) {
-    throw Error(absl::InvalidArgumentError(str_cat(info.name, ": no operand and no device")));
+    refuse(absl::InvalidArgumentError(str_cat(info.name, ": no operand and no device")));
   }
   DeviceState& target = inputs.empty() ? device->state() : route(inputs);
 
   // 2 infer
   absl::InlinedVector<Spec, 4> specs;
   for (const Value& input : inputs) specs.push_back(input->spec());
-  const Specs outputs = value_or_throw(infer(info, specs, attrs));
+  const Specs outputs = inferred(info, specs, attrs);
 
   // 3 support
   const bool native = is_native(info, specs, outputs, target);
   const Operands operands = moved_to(target, inputs);
   if (!native) {
-    const CallScope scope;
+    const CallScope scope(info.name);
     return find_decomposition(code)(operands, attrs);
   }
 
@@ -89,7 +98,7 @@ Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
 Value submit_random(OpCode code, const Spec& spec, const Device& device) {
   const OpInfo& info = op_info(code);
   RandomAttrs attrs{.dtype = spec.dtype, .shape = spec.shape};
-  const Specs outputs = value_or_throw(infer(info, {}, attrs));
+  const Specs outputs = inferred(info, {}, attrs);
   DeviceState& target = device.state();
   is_native(info, {}, outputs, target);
   // Four 32-bit words an offset; an f64 takes two of them.

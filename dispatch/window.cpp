@@ -290,7 +290,8 @@ void Recorder::end_window_of(const Value& value) {
   if (value->window_ != nullptr) value->window_->end(WindowEnd::kHard);
 }
 
-CallScope::CallScope() : exceptions_(std::uncaught_exceptions()) {
+CallScope::CallScope(std::string_view function)
+    : name_(function), exceptions_(std::uncaught_exceptions()) {
   ++Recorder::current().call_depth_;
 }
 

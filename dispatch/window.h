@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "dispatch/call_name.h"
 #include "dispatch/cut_policy.h"
 #include "dispatch/device_state.h"
 #include "dispatch/graph.h"
@@ -108,14 +110,16 @@ class Recorder {
 
 /// Brackets a public function that records more than one op: if it throws, every window and
 /// generator of this thread returns to where it was when the outermost scope began; cuts wait until
-/// that scope ends.
+/// that scope ends. Errors of the ops inside name it (call_name.h).
 class CallScope {
  public:
-  CallScope();
+  /// `function`: the enclosing one's name unless given; "" for what is no function of the program.
+  explicit CallScope(std::string_view function = __builtin_FUNCTION());
   ~CallScope();
   CallScope(const CallScope&) = delete;
 
  private:
+  CallName name_;
   int exceptions_;
 };
 

@@ -63,7 +63,7 @@ std::optional<int64_t> padding_row(std::optional<int64_t> index, int64_t count) 
 /// Normal draws; the padding row is zero.
 Parameter embedding_table(int64_t count, int64_t width, std::optional<int64_t> padding) {
   return Parameter({count, width}, [=](const Device& device) {
-    const dispatch::CallScope scope;
+    const dispatch::CallScope scope("");
     const Tensor table = normal({count, width}, device);
     return padding ? slice_assign(table, 0.0, 0, *padding, *padding + 1) : table;
   });

@@ -32,7 +32,7 @@ Tensor BCEWithLogitsLoss::loss(const Tensor& x, const Tensor& target) const {
 
 Tensor KLDivLoss::loss(const Tensor& x, const Tensor& target) const {
   if (!options_.batch_mean) return kl_div(x, target, reduction(), options_.log_target);
-  const dispatch::CallScope scope;
+  const dispatch::CallScope scope("");
   if (x.rank() == 0 || x.size(0) == 0) {
     refuse("KLDivLoss", str_cat("a mean over the batch of ", x.shape().str()));
   }

@@ -78,6 +78,36 @@ TEST_F(CallScopeTest, a_window_ended_inside_the_call_stays_and_the_rest_is_forgo
   EXPECT_EQ(numbers(op(OpCode::add, {first, x})), (Numbers{0, 0}));
 }
 
+TEST_F(CallScopeTest, errors_name_the_outermost_function) {
+  const Value x = floats(cpu_, {1, 2});
+  const std::string plain = "add: shapes do not broadcast: [2] and [3]";
+  const auto refused = [&] { op(OpCode::add, {x, floats(cpu_, {1, 2, 3})}); };
+  const auto message = [&](auto call) { return std::string(error_of(call).message()); };
+  EXPECT_EQ(message(refused), plain);
+  EXPECT_EQ(message([&] {
+              const CallScope outer("mean");
+              const CallScope inner("sum");
+              refused();
+            }),
+            "mean: " + plain);
+  EXPECT_EQ(message([&] {
+              const CallScope nameless("");
+              const CallName inner("sum");
+              refused();
+            }),
+            "sum: " + plain);
+  EXPECT_EQ(message([&] {
+              const CallName name("add");
+              refused();
+            }),
+            plain)
+      << "once is enough";
+  EXPECT_EQ(message(refused), plain) << "the names are gone";
+  EXPECT_EQ(message([&] { fail_midway(x); }),
+            "fail_midway: add: shapes do not broadcast: [2] and [7]")
+      << "a scope is named after the function that it is in";
+}
+
 TEST_F(CallScopeTest, a_single_op_that_is_refused_records_nothing) {
   const Value x = floats(cpu_, {1, 2});
   const uint64_t ops = cpu_.state().stats().ops;
