@@ -274,27 +274,43 @@ Tensor matrix_norm(const Tensor& x, double order, const Dims& axes, bool keepdim
   return with_axes(order > 0 ? amax(values, -1) : amin(values, -1), x, axes, keepdims);
 }
 
+namespace {
+
+/// f64 [.., 1, 1]: by which power of 2 each matrix is divided for a norm of at most 1/2.
+Tensor exponent_of_scale(const Tensor& x) {
+  const CallScope scope;
+  constexpr double kHeadroom = 64.0;  // the sum of magnitudes that are nearly too large has room
+  const Tensor magnitudes = abs(astype(x, DType::kF64)) * std::exp2(-kHeadroom);
+  const Tensor norm = amax(sum(magnitudes, -2, true), -1, true);
+  // A matrix that is 0 or not finite is left as it is.
+  const Tensor scalable = logical_and(norm > 0.0, isfinite(norm));
+  const Tensor exponent = ceil(log2(where(scalable, norm, 1.0))) + (kHeadroom + 1.0);
+  return where(scalable, maximum(exponent, 0.0), 0.0);
+}
+
+}  // namespace
+
 Tensor matrix_exp(const Tensor& x) {
+  const dispatch::CallName name;
   require_matrix("matrix_exp", x);
   if (x.size(-1) != x.size(-2)) {
     refuse("matrix_exp", str_cat("takes square matrices, not ", x.shape().str()));
   }
   if (x.numel() == 0) return x;
   if (is_half(x.dtype())) return through_f32(x, [](const Tensor& f) { return matrix_exp(f); });
-  const Tensor norm = amax(matrix_norm(x.detach(), 1.0));
-  const double largest = astype(norm, DType::kF64).item<double>();
-  constexpr int kMaxSquarings = 160;  // beyond them every element has overflowed
-  int squarings = 0;
-  for (double rest = largest; rest > 0.5 && squarings < kMaxSquarings; rest *= 0.5) ++squarings;
+  const Tensor exponent = exponent_of_scale(x.detach());
+  const auto squarings = static_cast<int64_t>(amax(exponent).item<double>());
   const CallScope scope;
-  const Tensor scaled = x * std::ldexp(1.0, -squarings);
+  const Tensor scaled = astype(astype(x, DType::kF64) * exp2(-exponent), x.dtype());
   // Below a norm of 1/2 the rest of the series is under the dtype's rounding.
   const int terms = x.dtype() == DType::kF64 ? 15 : 9;
   const Tensor identity = identity_like(x);
-  const dispatch::CallName name;
   Tensor result = identity;
   for (int k = terms; k > 0; --k) result = identity + matmul(scaled, result) * (1.0 / k);
-  for (int i = 0; i < squarings; ++i) result = matmul(result, result);
+  for (int64_t i = 0; i < squarings; ++i) {
+    const Tensor squared = matmul(result, result);
+    result = exponent.numel() == 1 ? squared : where(exponent > i, squared, result);
+  }
   return result;
 }
 

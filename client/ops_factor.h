@@ -70,7 +70,8 @@ Tensor matrix_norm(const Tensor& x, std::string_view order = "fro", const Dims& 
                    bool keepdims = false);
 Tensor matrix_norm(const Tensor& x, double order, const Dims& axes = {-2, -1},
                    bool keepdims = false);
-/// sum of x^k / k!, by scaling and squaring. Reads the largest norm of the batch.
+/// sum of x^k / k!, by scaling and squaring, each matrix as often as its own norm asks for. Reads
+/// the largest number of squarings of the batch.
 Tensor matrix_exp(const Tensor& x);
 
 }  // namespace remora

@@ -91,6 +91,47 @@ TEST(factor, pseudo_inverse_rank_and_norms) {
                inv(matrix_power(x + eye(2, std::nullopt, test_device()), 2)));
 }
 
+/// exp of [[a, -b], [b, a]], from its closed form.
+std::vector<float> turn_of(double a, double b) {
+  const double length = std::exp(a);
+  const auto c = static_cast<float>(length * std::cos(b));
+  const auto s = static_cast<float>(length * std::sin(b));
+  return {c, -s, s, c};
+}
+
+TEST(factor, exponentials_of_a_batch_do_not_depend_on_their_neighbours) {
+  const Tensor small = floats({0.1F, -0.2F, 0.2F, 0.1F}, {2, 2});
+  const Tensor tiny = floats({1e-4F, -2e-4F, 2e-4F, 1e-4F}, {2, 2});
+  // Its sum of magnitudes is beyond f32.
+  const Tensor huge = floats({-3e38F, -3e38F, 3e38F, -3e38F}, {2, 2});
+  const Tensor results = matrix_exp(stack({small, huge, tiny}));
+  expect_near(results[0], turn_of(0.1, 0.2), 2e-7F);
+  expect_near(results[1], {0, 0, 0, 0}, 0);
+  expect_near(results[2], turn_of(1e-4, 2e-4), 2e-7F);
+  expect_near(matrix_exp(huge), {0, 0, 0, 0}, 0);
+  EXPECT_EQ(results[0].to_vector<float>(), matrix_exp(small).to_vector<float>());
+}
+
+TEST(factor, exponentials_reach_the_ends_of_f64) {
+  const auto of = [](const std::vector<double>& values) {
+    return matrix_exp(from_data(values, {2, 2}, test_device())).to_vector<double>();
+  };
+  EXPECT_EQ(of({-1.7e308, 0, 0, 0}), (std::vector<double>{0, 0, 0, 1}));
+  EXPECT_EQ(of({0, 1e300, 0, 0}), (std::vector<double>{1, 1e300, 0, 1}));
+  EXPECT_EQ(of({0, 0, 0, 0}), (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_TRUE(std::isnan(of({NAN, 0, 0, 0})[0]));
+}
+
+TEST(factor, gradients_of_exponentials_are_those_of_each_matrix_alone) {
+  const Tensor x = leaf({0.1F, -0.2F, 0.3F, 0.1F, 3, -2, 1, 4}, {2, 2, 2});
+  sum(matrix_exp(x) * floats({1, 2, 3, 4, 1, 2, 3, 4}, {2, 2, 2})).backward();
+  for (int64_t i = 0; i < 2; ++i) {
+    const Tensor alone = x.detach()[i].require_grad();
+    sum(matrix_exp(alone) * floats({1, 2, 3, 4}, {2, 2})).backward();
+    expect_near((*x.grad())[i], alone.grad()->to_vector<float>(), 1e-6F);
+  }
+}
+
 TEST(factor, what_has_no_factors_is_refused) {
   expect_error(kInvalid, "not positive definite", [] {
     cholesky(floats({1, 2, 2, 1}, {2, 2})).to_vector<float>();
