@@ -70,10 +70,11 @@ Tensor triu(const Tensor& x, int64_t k = 0);
 Tensor one_hot(const Tensor& index, int64_t classes);
 /// Grids of coordinates of rank-1 tensors, indexing "ij".
 Tensors meshgrid(const Tensors& axes);
-/// Uniform draws from [low, high). INVALID_ARGUMENT unless low <= high, and both are finite.
+/// Uniform draws from [low, high). INVALID_ARGUMENT unless low <= high and the dtype holds both and
+/// their difference.
 Tensor uniform(const Shape& shape, const Device& device = Device::default_device(),
                double low = 0.0, double high = 1.0, DType dtype = DType::kF32);
-/// Normal draws.
+/// Normal draws. INVALID_ARGUMENT unless the dtype holds mean and deviation, which is not negative.
 Tensor normal(const Shape& shape, const Device& device = Device::default_device(),
               double mean = 0.0, double deviation = 1.0, DType dtype = DType::kF32);
 /// true with probability p. INVALID_ARGUMENT unless 0 <= p <= 1.

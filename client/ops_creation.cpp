@@ -1,5 +1,7 @@
 // Creation functions.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "client/apply.h"
 #include "client/ops.h"
@@ -31,31 +33,29 @@ Tensor full(const Shape& shape, Scalar value, const Device& device, DType dtype)
   return create(OpCode::full, dispatch::FullAttrs{dtype, shape, value}, device);
 }
 Tensor zeros(const Shape& shape, const Device& device, DType dtype) {
+  const dispatch::CallName name;
   return full(shape, 0, device, dtype);
 }
-  const dispatch::CallName name;
 Tensor ones(const Shape& shape, const Device& device, DType dtype) {
+  const dispatch::CallName name;
   return full(shape, 1, device, dtype);
 }
-  const dispatch::CallName name;
 Tensor empty(const Shape& shape, const Device& device, DType dtype) {
+  const dispatch::CallName name;
   return full(shape, 0, device, dtype);
 }
-  const dispatch::CallName name;
 Tensor full_like(const Tensor& like, Scalar value, std::optional<DType> dtype) {
+  const dispatch::CallName name;
   return full(like.shape(), value, like.device(), dtype.value_or(like.dtype()));
 }
-  const dispatch::CallName name;
 Tensor zeros_like(const Tensor& like, std::optional<DType> dtype) {
+  const dispatch::CallName name;
   return full_like(like, 0, dtype);
 }
-  const dispatch::CallName name;
 Tensor ones_like(const Tensor& like, std::optional<DType> dtype) {
+  const dispatch::CallName name;
   return full_like(like, 1, dtype);
 }
-  const dispatch::CallName name;
-Tensor empty_like(const Tensor& like, std::optional<DType> dtype) {
-  return full_like(like, 0, dtype);
 Tensor fill(const Tensor& x, Scalar value) {
   const dispatch::CallName name;
   return full_like(x, value);
@@ -66,8 +66,8 @@ Tensor new_full(const Tensor& like, const Shape& shape, Scalar value) {
   return full(shape, value, like.device(), like.dtype());
 }
   const dispatch::CallName name;
-Tensor new_zeros(const Tensor& like, const Shape& shape) {
   const dispatch::CallName name;
+Tensor new_zeros(const Tensor& like, const Shape& shape) {
   return new_full(like, shape, 0);
 }
 Tensor new_ones(const Tensor& like, const Shape& shape) {
@@ -194,8 +194,12 @@ Tensors meshgrid(const Tensors& axes) {
 
 Tensor uniform(const Shape& shape, const Device& device, double low, double high, DType dtype) {
   const CallScope scope;
-  if (!(low <= high && std::isfinite(high - low))) {
-    refuse("uniform", str_cat("[", low, ", ", high, ") is no range"));
+  require_float("uniform", dtype);
+  const double largest = largest_finite(dtype);
+  const double widest = std::max({std::abs(low), std::abs(high), high - low});
+  if (!(low <= high && widest <= largest)) {
+    refuse("uniform", str_cat("[", low, ", ", high, ") is no range of ", dtype_name(dtype),
+                              ": ends and length are at most ", largest));
   }
   const Tensor unit = draw(OpCode::uniform, shape, device, dtype);
   if (low == 0.0 && high == 1.0) return unit;
@@ -205,9 +209,11 @@ Tensor uniform(const Shape& shape, const Device& device, double low, double high
 Tensor normal(const Shape& shape, const Device& device, double mean, double deviation,
               DType dtype) {
   const CallScope scope;
-  if (!(deviation >= 0 && std::isfinite(deviation) && std::isfinite(mean))) {
-    refuse("normal", str_cat("mean ", mean, " and deviation ", deviation,
-                             " must be finite, the deviation not negative"));
+  require_float("normal", dtype);
+  const double largest = largest_finite(dtype);
+  if (!(deviation >= 0 && deviation <= largest && std::abs(mean) <= largest)) {
+    refuse("normal", str_cat("mean ", mean, " and deviation ", deviation, " of ", dtype_name(dtype),
+                             " must be at most ", largest, ", the deviation not negative"));
   }
   const Tensor standard = draw(OpCode::normal, shape, device, dtype);
   if (mean == 0.0 && deviation == 1.0) return standard;
@@ -248,12 +254,15 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
     refuse(kName, str_cat(count, " draws ", replacement ? "with" : "without",
                           " replacement from weights of ", weights.shape().str()));
   }
-  const Tensor mass = astype(weights.inner(), DType::kF64);
-  const Device device = mass.device();
-  const int64_t categories = mass.size(-1);
+  const Tensor given = astype(weights.inner(), DType::kF64);
+  const Device device = given.device();
+  const int64_t categories = given.size(-1);
+  // So that sums of weights near the end of f64 stay within it.
+  const Tensor large = amax(given, {-1}, true) > 0x1p900;
+  const Tensor mass = where(large, given * 0x1p-64, given);
   const Tensor total = sum(mass, {-1}, true);
   Tensor valid =
-      logical_and(amin(mass, {-1}, true) >= 0.0, logical_and(total > 0.0, isfinite(total)));
+      logical_and(amin(given, {-1}, true) >= 0.0, logical_and(total > 0.0, isfinite(total)));
   Shape drawn = mass.shape();
   drawn.sizes().back() = count;
   Tensor index;
@@ -266,9 +275,11 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
     // The largest of weight / exponential draw are a draw without replacement (Efraimidis and
     // Spirakis, "Weighted random sampling with a reservoir", 2006).
     const Tensor times = -log1p(-draw(OpCode::uniform, mass.shape(), device, DType::kF64));
-    const auto [keys, order] = topk(where(mass > 0.0, mass / times, 0.0), count);
+    // By logarithms, whose differences stay finite where quotients do not.
+    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    const auto [keys, order] = topk(where(given > 0.0, log(given) - log(times), kNever), count);
     index = order;
-    valid = logical_and(valid, keys > 0.0);
+    valid = logical_and(valid, keys > kNever);
   }
   // What is not valid asks for a category that does not exist: an error where the op runs.
   return take(arange(0, categories, 1, device), where(valid, index, categories));

@@ -183,11 +183,7 @@ Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
   if (!is_float(x.dtype())) return x;
   const CallScope scope;
-  const double largest = x.dtype() == DType::kF64   ? std::numeric_limits<double>::max()
-                         : x.dtype() == DType::kF16 ? 65504.0
-                         : x.dtype() == DType::kBF16
-                             ? 0x1.fep127
-                             : static_cast<double>(std::numeric_limits<float>::max());
+  const double largest = largest_finite(x.dtype());
   const Tensor no_nan = where(isnan(x), nan, x);
   const Tensor no_positive = where(isposinf(x), posinf.value_or(largest), no_nan);
   return where(isneginf(x), neginf.value_or(-largest), no_positive);

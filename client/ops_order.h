@@ -76,7 +76,8 @@ Tensor bincount(const Tensor& x, const Tensor& weights = {}, int64_t minimum_len
 /// closed), and the edges. Floats only; no gradient.
 std::pair<Tensor, Tensor> histogram(const Tensor& x, const Tensor& edges,
                                     const Tensor& weights = {}, bool density = false);
-/// The same over `bins` equal bins of [low, high], or of the data's own range.
+/// The same over `bins` equal bins of [low, high], or of the data's own range: data that are not
+/// finite are then an error of the op.
 std::pair<Tensor, Tensor> histogram(const Tensor& x, int64_t bins, std::optional<double> low,
                                     std::optional<double> high, const Tensor& weights = {},
                                     bool density = false);

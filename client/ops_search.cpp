@@ -2,6 +2,7 @@
 // extremes.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <span>
 
 #include "client/apply.h"
@@ -72,8 +73,8 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool right) {
 }
 
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool right) {
-  if (boundaries.rank() != 1) {
   const dispatch::CallName name;
+  if (boundaries.rank() != 1) {
     refuse("bucketize", str_cat("boundaries must be a vector, not ", boundaries.shape().str()));
   }
   return searchsorted(boundaries, values, right);
@@ -130,7 +131,9 @@ Tensor histc(const Tensor& input, int64_t bins, double low, double high) {
   const Tensor inside = logical_and(greater_equal(x, first), less_equal(x, last));
   const Tensor bin = astype(floor((x - first) * bins / (last - first)), DType::kI64);
   const Tensor index = clip(bin, Operand(int64_t{0}), Operand(bins - 1));
-  return scatter_add(counts, 0, index, astype(inside, x.dtype()));
+  // Data that are not finite have no range of their own: an error where the op runs.
+  const Tensor place = low == high ? where(isfinite(last - first), index, bins) : index;
+  return scatter_add(counts, 0, place, astype(inside, x.dtype()));
 }
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t axis) {

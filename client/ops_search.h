@@ -22,7 +22,8 @@ std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t axis);
 /// Running log(sum(exp(x))) along an axis. Floats only.
 Tensor logcumsumexp(const Tensor& x, int64_t axis);
 /// How many elements lie in each of `bins` equal intervals of [low, high], the last one closed; low
-/// == high means the data's own range. Elements outside count nowhere. Floats only; no gradient.
+/// == high means the data's own range, and data that are not finite are then an error of the op.
+/// Elements outside count nowhere. Floats only; no gradient.
 Tensor histc(const Tensor& input, int64_t bins = 100, double low = 0.0, double high = 0.0);
 /// The integral of samples along an axis by the trapezoidal rule: `dx` apart, or at `x`, which is a
 /// vector or broadcasts with y.

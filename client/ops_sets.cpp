@@ -1,6 +1,7 @@
 // Sets, counts, and positions of what holds. A function whose result's shape depends on values
 // reads that one number; it holds no CallScope across the read, because a read ends the window.
 #include <array>
+#include <cmath>
 
 #include "client/apply.h"
 #include "client/ops.h"
@@ -57,8 +58,8 @@ Tensor isin(const Tensor& x, const Tensor& candidates, bool invert) {
 }
 
 std::vector<Tensor> nonzero_by_axis(const Tensor& x) {
-  const Tensor positions = true_positions(ravel(truth_of(x)));
   const dispatch::CallName name;
+  const Tensor positions = true_positions(ravel(truth_of(x)));
   const CallScope scope;
   const Shape shape = x.rank() == 0 ? Shape{1} : x.shape();
   std::vector<Tensor> axes;
@@ -72,8 +73,8 @@ std::vector<Tensor> nonzero_by_axis(const Tensor& x) {
 }
 
 Tensor nonzero(const Tensor& x) {
-  if (x.rank() == 0) {
   const dispatch::CallName name;
+  if (x.rank() == 0) {
     const int64_t count = truth_of(x).item<bool>() ? 1 : 0;
     return full({count, 0}, 0, x.device().without_autodiff(), DType::kI64);
   }
@@ -86,8 +87,8 @@ Tensor argwhere(const Tensor& x) {
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
-  if (mask.dtype() != DType::kBool) {
   const dispatch::CallName name;
+  if (mask.dtype() != DType::kBool) {
     refuse("masked_select", str_cat("the mask is ", dtype_name(mask.dtype()), "; it must be bool"));
   }
   const Shape common = common_shape("masked_select", x.shape(), mask.shape());
@@ -153,18 +154,18 @@ Distinct distinct(std::string_view function, const Tensor& input, std::optional<
 }  // namespace
 
 Distinct unique(const Tensor& x, std::optional<int64_t> axis) {
-  return distinct("unique", x, axis, true);
   const dispatch::CallName name;
+  return distinct("unique", x, axis, true);
 }
 
 Distinct unique_consecutive(const Tensor& x, std::optional<int64_t> axis) {
-  return distinct("unique_consecutive", x, axis, false);
   const dispatch::CallName name;
+  return distinct("unique_consecutive", x, axis, false);
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<int64_t> axis) {
-  constexpr std::string_view kName = "repeat_interleave";
   const dispatch::CallName name;
+  constexpr std::string_view kName = "repeat_interleave";
   const Tensor source = axis ? x : ravel(x);
   const int64_t along = normalize_axis(kName, axis.value_or(0), source.rank());
   if (counts.dtype() != DType::kI64 || counts.rank() != 1 || counts.numel() != source.size(along)) {
@@ -187,8 +188,8 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
 }
 
 Tensor one_hot(const Tensor& index) {
-  if (index.dtype() != DType::kI64 || index.numel() == 0) {
   const dispatch::CallName name;
+  if (index.dtype() != DType::kI64 || index.numel() == 0) {
     refuse("one_hot", str_cat("cannot count the classes of ", index.spec().str(),
                               "; an i64 index with elements can"));
   }
@@ -199,8 +200,8 @@ Tensor one_hot(const Tensor& index) {
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minimum_length) {
-  if (x.rank() != 1 || !is_integer(x.dtype())) {
   const dispatch::CallName name;
+  if (x.rank() != 1 || !is_integer(x.dtype())) {
     refuse("bincount", str_cat("takes a vector of integers, not ", x.spec().str()));
   }
   if (minimum_length < 0) {
@@ -246,6 +247,13 @@ std::pair<Tensor, Tensor> histogram_between(const Tensor& input, const Tensor& e
   return {counts, edges};
 }
 
+/// `counts` if `range` [] is finite. Else an error of the op: data that are not finite have no
+/// range of their own.
+Tensor if_finite(const Tensor& counts, const Tensor& range) {
+  const Tensor number = numbers_like(counts, counts.numel());
+  return gather(counts, 0, where(isfinite(range), number, counts.numel()));
+}
+
 void check_histogram(const Tensor& x, const Tensor& weights) {
   require_float("histogram", x.dtype());
   if (weights.defined() && (weights.shape() != x.shape() || weights.dtype() != x.dtype())) {
@@ -277,8 +285,8 @@ std::pair<Tensor, Tensor> histogram(const Tensor& x, int64_t bins, std::optional
   if (bins < 1) refuse("histogram", str_cat("the number of bins must be above 0, not ", bins));
   if (low.has_value() != high.has_value())
     refuse("histogram", "give both ends of the range or none");
-  if (low && !(*low <= *high)) {
-    refuse("histogram", str_cat("the range [", *low, ", ", *high, "] is empty"));
+  if (low && !(*low <= *high && std::isfinite(*high - *low))) {
+    refuse("histogram", str_cat("[", *low, ", ", *high, "] is no range"));
   }
   require_shape("histogram", Shape{bins + 1});
   if (is_half(x.dtype())) {
@@ -294,7 +302,8 @@ std::pair<Tensor, Tensor> histogram(const Tensor& x, int64_t bins, std::optional
   last = last + single;
   const Tensor steps = astype(numbers_like(x, bins + 1), x.dtype()) / static_cast<double>(bins);
   const Tensor edges = where(equal(steps, 1.0), last, first + (last - first) * steps);
-  return histogram_between(x, edges, weights, density);
+  const auto [counts, ends] = histogram_between(x, edges, weights, density);
+  return {own ? if_finite(counts, last - first) : counts, ends};
 }
 
 }  // namespace remora

@@ -47,24 +47,34 @@ Tensor pad_axis(const Tensor& x, int64_t axis, int64_t before, int64_t after, Pa
   return index_select(x, axis, from_data(index, {padded}, x.device()));
 }
 
-/// [.., size of axis, ..] -> [.., windows, size, ..].
-Tensor windows_along(std::string_view function, const Tensor& x, int64_t axis, int64_t size,
-                     int64_t step, int64_t dilation) {
-  const int64_t length = x.size(axis);
+/// How many windows an axis of `shape` has.
+int64_t count_windows(std::string_view function, const Shape& shape, int64_t axis, int64_t size,
+                      int64_t step, int64_t dilation) {
+  const int64_t length = shape[axis];
   const bool fits = size >= 0 && size <= length && step > 0 && dilation > 0 &&
                     (size <= 1 || size - 1 <= (length - 1) / dilation);
   if (!fits) {
     refuse(function, str_cat("windows of ", size, " elements, ", step, " apart, dilation ",
-                             dilation, ", do not fit axis ", axis, " of ", x.shape().str()));
+                             dilation, ", do not fit axis ", axis, " of ", shape.str()));
   }
   const int64_t reach = (size - 1) * dilation + 1;
-  const int64_t count = (length - reach) / step + 1;
+  return (length - reach) / step + 1;
+}
+
+void check_windows(std::string_view function, const Shape& windows) {
+  if (const absl::Status status = check_shape(windows); !status.ok()) {
+    refuse(function, str_cat("windows of ", windows.str(), ": ", std::string(status.message())));
+  }
+}
+
+/// [.., size of axis, ..] -> [.., windows, size, ..].
+Tensor windows_along(std::string_view function, const Tensor& x, int64_t axis, int64_t size,
+                     int64_t step, int64_t dilation) {
+  const int64_t count = count_windows(function, x.shape(), axis, size, step, dilation);
   Shape result = x.shape();
   result[axis] = size;
   result.sizes().insert(result.sizes().begin() + axis, count);
-  if (const absl::Status status = check_shape(result); !status.ok()) {
-    refuse(function, str_cat("windows of ", result.str(), ": ", std::string(status.message())));
-  }
+  check_windows(function, result);
   const Device device = x.device().without_autodiff();
   const Tensor starts = unsqueeze(arange(0, count, 1, device) * step, 1);
   const Tensor index = ravel(starts + arange(0, size, 1, device) * dilation);
@@ -103,6 +113,13 @@ Tensor unfold(const Tensor& x, const Extent2d& kernel, const Extent2d& dilation,
   if (x.rank() != 4) refuse("unfold", str_cat("takes [N, C, H, W], not ", x.shape().str()));
   if (padding.height < 0 || padding.width < 0) refuse("unfold", "padding must not be negative");
   const Tensor padded = pad(x, Dims{padding.width, padding.width, padding.height, padding.height});
+  // Before the rows' windows are made, which may fit where all of them do not.
+  const Shape& plane = padded.shape();
+  const int64_t down =
+      count_windows("unfold", plane, 2, kernel.height, stride.height, dilation.height);
+  const int64_t across =
+      count_windows("unfold", plane, 3, kernel.width, stride.width, dilation.width);
+  check_windows("unfold", {x.size(0), x.size(1), kernel.height, kernel.width, down, across});
   const Tensor rows =
       windows_along("unfold", padded, 2, kernel.height, stride.height, dilation.height);
   const Tensor windows =

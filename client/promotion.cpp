@@ -1,6 +1,7 @@
 #include "client/promotion.h"
 
 #include <array>
+#include <limits>
 
 #include "client/apply.h"
 #include "client/ops.h"
@@ -77,6 +78,13 @@ void require_float(std::string_view function, DType dtype) {
   if (is_float(dtype)) return;
   refuse(function,
          str_cat("takes floating-point tensors, not ", dtype_name(dtype), "; convert with astype"));
+}
+
+double largest_finite(DType dtype) {
+  if (dtype == DType::kF64) return std::numeric_limits<double>::max();
+  if (dtype == DType::kF16) return 65504.0;
+  if (dtype == DType::kBF16) return 0x1.fep127;
+  return static_cast<double>(std::numeric_limits<float>::max());
 }
 
 }  // namespace remora

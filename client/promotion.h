@@ -41,6 +41,8 @@ Tensor through_f32(const Tensor& x, const Function& function) {
   return function(x.astype(DType::kF32)).astype(x.dtype());
 }
 
+/// The largest finite number of a floating-point type.
+double largest_finite(DType dtype);
 /// INVALID_ARGUMENT unless the dtype is a floating-point type.
 void require_float(std::string_view function, DType dtype);
 

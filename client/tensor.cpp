@@ -87,14 +87,17 @@ void Tensor::backward(const Tensor& cotangent, bool keep_tape) const {
 }
 
 std::optional<Tensor> Tensor::grad() const {
+  (void)value();
   return is_leaf() ? edge_.node->gradient() : std::nullopt;
 }
 
 std::optional<Tensor> Tensor::take_grad() const {
+  (void)value();
   return is_leaf() ? edge_.node->exchange_gradient(std::nullopt) : std::nullopt;
 }
 
 void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
+  (void)value();
   if (!is_leaf()) fail_precondition("set_grad: this tensor is no leaf; require_grad() makes one");
   if (gradient && gradient->spec() != spec()) {
     refuse("set_grad",

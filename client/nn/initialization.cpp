@@ -93,14 +93,19 @@ void eye(Parameter parameter) {
 }
 
 void uniform(Parameter parameter, double low, double high) {
-  if (!(low <= high)) refuse("uniform", str_cat("the range [", low, ", ", high, ") is empty"));
+  if (!(low <= high && std::isfinite(high - low))) {
+    refuse("uniform", str_cat("[", low, ", ", high, ") is no range"));
+  }
   parameter.initialize([shape = parameter.shape(), low, high](const Device& device) {
     return remora::uniform(shape, device, low, high);
   });
 }
 
 void normal(Parameter parameter, double mean, double deviation) {
-  if (!(deviation >= 0.0)) refuse("normal", str_cat("the deviation is ", deviation));
+  if (!(deviation >= 0.0 && std::isfinite(deviation) && std::isfinite(mean))) {
+    refuse("normal", str_cat("mean ", mean, " and deviation ", deviation,
+                             " must be finite, the deviation not negative"));
+  }
   parameter.initialize([shape = parameter.shape(), mean, deviation](const Device& device) {
     return remora::normal(shape, device, mean, deviation);
   });

@@ -70,6 +70,10 @@ TEST(arrange, windows_become_the_last_axis) {
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, 6, 1); });
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, 2, 0); });
   expect_error(kInvalid, "do not fit", [&] { unfold(x, 0, INT64_MAX, 1); });
+  // The windows of the rows alone would fit.
+  const Tensor plane = broadcast_to(image[0][0][0][0], {1, 1, 1 << 14, 1 << 14});
+  expect_error(kInvalid, "unfold: windows of [1, 1, 8192, 8192, 8193, 8193]",
+               [&] { unfold(plane, Extent2d(1 << 13)); });
 }
 
 TEST(arrange, even_splits_must_be_even) {

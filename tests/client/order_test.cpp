@@ -124,5 +124,21 @@ TEST(order, counts_by_value_and_by_bin) {
   expect_near(densities, {1.0F / 6, 1.0F / 3}, 1e-6F);
 }
 
+TEST(order, histograms_of_what_has_no_range_are_refused) {
+  for (const float element : {std::nanf(""), INFINITY}) {
+    const Tensor x = floats({1, element, 3}, {3});
+    expect_error(kInvalid, "index", [&] {
+      (void)histogram(x, 2, std::nullopt, std::nullopt).first.to_vector<float>();
+    });
+    expect_error(kInvalid, "index", [&] { (void)histc(x, 2).to_vector<float>(); });
+    // With a range, what lies outside counts nowhere.
+    expect_floats(histogram(x, 2, 0.0, 4.0).first, {1, 1}, {2});
+    expect_floats(histc(x, 2, 0.0, 4.0), {1, 1}, {2});
+  }
+  expect_error(kInvalid, "[0, inf] is no range",
+               [] { histogram(floats({1}, {1}), 2, 0.0, INFINITY); });
+  expect_error(kInvalid, "[0, inf] is no range", [] { histc(floats({1}, {1}), 2, 0.0, INFINITY); });
+}
+
 }  // namespace
 }  // namespace remora

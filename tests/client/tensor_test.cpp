@@ -1,4 +1,6 @@
 // Tensors as values, reading them, making them, and functions whose answers are known by heart.
+#include <algorithm>
+
 #include "tests/client/device.h"
 
 namespace remora {
@@ -104,6 +106,44 @@ TEST(tensor, seed_reproduces) {
     EXPECT_GE(value, -3);
     EXPECT_LT(value, 4);
   }
+}
+
+TEST(tensor, draws_lie_where_the_dtype_can_hold_them) {
+  const auto draw = [](double low, double high, DType dtype) {
+    return uniform({64}, test_device(), low, high, dtype);
+  };
+  expect_error(absl::StatusCode::kInvalidArgument, "uniform: [0, 1e+06) is no range of f16",
+               [&] { draw(0, 1e6, DType::kF16); });
+  expect_error(absl::StatusCode::kInvalidArgument, "is no range of f16",
+               [&] { draw(-6e4, 6e4, DType::kF16); });
+  expect_error(absl::StatusCode::kInvalidArgument, "is no range of f32",
+               [&] { draw(-3e38, 3e38, DType::kF32); });
+  expect_error(absl::StatusCode::kInvalidArgument, "uniform", [&] { draw(0, 1, DType::kI64); });
+  EXPECT_TRUE(all(isfinite(draw(0, 6.5e4, DType::kF16))).item<bool>());
+  EXPECT_TRUE(all(isfinite(draw(-1e38, 1e38, DType::kF32))).item<bool>());
+  expect_error(absl::StatusCode::kInvalidArgument, "normal: mean 100000",
+               [] { normal({2}, test_device(), 1e5, 1.0, DType::kF16); });
+}
+
+TEST(tensor, weights_near_the_end_of_f64_can_be_drawn_by) {
+  const Tensor weights = from_data(std::vector<double>{1e308, 0, 1e308, 1e308}, {4}, test_device());
+  manual_seed(5);
+  std::vector<int64_t> drawn = multinomial(weights, 3).to_vector<int64_t>();
+  std::ranges::sort(drawn);
+  EXPECT_EQ(drawn, (std::vector<int64_t>{0, 2, 3}));
+  std::vector<int64_t> counts(4, 0);
+  for (const int64_t i : multinomial(weights, 300, true).to_vector<int64_t>()) {
+    ++counts[static_cast<size_t>(i)];
+  }
+  EXPECT_EQ(counts[1], 0);
+  for (const size_t i : {0, 2, 3}) EXPECT_GT(counts[i], 60);
+}
+
+TEST(tensor, gradients_of_no_tensor_are_refused) {
+  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
+  expect_error(kFailed, "never given a value", [] { (void)Tensor().grad(); });
+  expect_error(kFailed, "never given a value", [] { (void)Tensor().take_grad(); });
+  expect_error(kFailed, "never given a value", [] { Tensor().set_grad(std::nullopt); });
 }
 
 TEST(creation, randperm_is_a_permutation_that_the_seed_decides) {
