@@ -41,6 +41,8 @@ Tensor full_like(const Tensor& like, Scalar value, std::optional<DType> dtype = 
 Tensor zeros_like(const Tensor& like, std::optional<DType> dtype = std::nullopt);
 Tensor ones_like(const Tensor& like, std::optional<DType> dtype = std::nullopt);
 Tensor empty_like(const Tensor& like, std::optional<DType> dtype = std::nullopt);
+/// `value` everywhere, in the shape, dtype and on the device of x.
+Tensor fill(const Tensor& x, Scalar value);
 /// On the device and in the dtype of `like`, of another shape.
 Tensor new_full(const Tensor& like, const Shape& shape, Scalar value);
 Tensor new_zeros(const Tensor& like, const Shape& shape);
@@ -301,6 +303,7 @@ Tensor sum_to_size(const Tensor& x, const Shape& shape);
 
 /// One size may be -1: what the others leave.
 Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor view(const Tensor& x, const Shape& shape);  ///< reshape
 Tensor flatten(const Tensor& x, int64_t start_axis = 0, int64_t end_axis = -1);
 /// `axis` split into `sizes`, one of which may be -1.
 Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes);

@@ -60,14 +60,16 @@ Tensor fill(const Tensor& x, Scalar value) {
   const dispatch::CallName name;
   return full_like(x, value);
 }
-}
+Tensor empty_like(const Tensor& like, std::optional<DType> dtype) {
   const dispatch::CallName name;
+  return full_like(like, 0, dtype);
+}
 Tensor new_full(const Tensor& like, const Shape& shape, Scalar value) {
+  const dispatch::CallName name;
   return full(shape, value, like.device(), like.dtype());
 }
-  const dispatch::CallName name;
-  const dispatch::CallName name;
 Tensor new_zeros(const Tensor& like, const Shape& shape) {
+  const dispatch::CallName name;
   return new_full(like, shape, 0);
 }
 Tensor new_ones(const Tensor& like, const Shape& shape) {
@@ -113,9 +115,9 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const Device& device,
 }
 
 Tensor linspace(double start, double end, int64_t count, const Device& device, DType dtype) {
+  const dispatch::CallName name;
   if (count < 0) refuse("linspace", str_cat("the count is ", count));
   require_shape("linspace", Shape{count});
-  const dispatch::CallName name;
   const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0.0;
   const bool integer = !is_float(dtype) && dtype != DType::kBool;
   if (integer && (std::floor(start) != start || std::floor(step) != step)) {

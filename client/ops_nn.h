@@ -133,6 +133,15 @@ Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance,
 /// Zeroes elements with probability p and scales the rest by 1 / (1 - p); x itself unless
 /// `training`.
 Tensor dropout(const Tensor& x, double p = 0.5, bool training = true);
+/// Whole channels of [N, C, ..] likewise, one draw each. `dropout1d` takes [C, L] too, `dropout3d`
+/// [C, D, H, W]; `dropout2d` reads three axes as [N, C, L], as PyTorch does.
+Tensor dropout1d(const Tensor& x, double p = 0.5, bool training = true);
+Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true);
+Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true);
+/// Elements, or channels of [N, C, ..], become SELU's lowest value with probability p; scale and
+/// shift keep mean 0 and variance 1. x itself unless `training`.
+Tensor alpha_dropout(const Tensor& x, double p = 0.5, bool training = false);
+Tensor feature_alpha_dropout(const Tensor& x, double p = 0.5, bool training = false);
 /// [.., C r r, H, W] <-> [.., C, H r, W r].
 Tensor pixel_shuffle(const Tensor& x, int64_t factor);
 Tensor pixel_unshuffle(const Tensor& x, int64_t factor);

@@ -129,14 +129,4 @@ Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, c
                 per_channel("batch_norm", bias, x));
 }
 
-Tensor dropout(const Tensor& x, double p, bool training) {
-  const CallScope scope;
-  require_float("dropout", x.dtype());
-  if (!(p >= 0.0 && p <= 1.0)) refuse("dropout", str_cat("p is ", p, "; it must lie in [0, 1]"));
-  if (!training || p == 0.0) return x;
-  const Tensor kept = uniform(x.shape(), x.device().without_autodiff(), 0.0, 1.0) >= p;
-  const double scale = p < 1.0 ? 1.0 / (1.0 - p) : 0.0;
-  return x * (astype(kept, x.dtype()) * scale);
-}
-
 }  // namespace remora

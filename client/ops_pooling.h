@@ -50,6 +50,22 @@ std::pair<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, const AdaptiveSiz
 /// gradient.
 Tensor max_unpool(const Tensor& x, const Tensor& indices, const Shape& shape);
 
+struct MaxUnpoolOptions {
+  std::optional<Dims> stride = {};  // a number for each axis, or one for all; else the kernel
+  Dims padding = {0};
+  /// The size that was pooled, of the last axes or of all of them; within a stride of the least.
+  std::optional<Dims> size = {};
+};
+/// `max_unpool` to the size that max pooling of those windows came from: (size - 1) stride - 2
+/// padding + kernel along each axis unless `size` is given. [N, C, L], [N, C, H, W] and
+/// [N, C, D, H, W], N optional.
+Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options = {});
+Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options = {});
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options = {});
+
 /// [N, C, L] or [C, L] with weight [C, O / groups, K] and bias [O], which may be undefined.
 struct ConvTranspose1dOptions {
   int64_t stride = 1;
@@ -61,15 +77,17 @@ struct ConvTranspose1dOptions {
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                         const ConvTranspose1dOptions& options = {});
 
-enum class Interpolation : uint8_t { kNearest, kNearestExact, kLinear, kCubic, kArea };
+enum class Interpolation : uint8_t { kNearest, kNearestExact, kLinear, kCubic, kArea, kLanczos3 };
 struct InterpolateOptions {
   std::optional<Dims> size;   // of the axes after the second; one number means all
   std::vector<double> scale;  // instead of `size`; one number means all
   Interpolation mode = Interpolation::kNearest;
-  bool align_corners = false;  // linear and cubic: the corners' centres stay where they are
+  bool align_corners = false;  // linear, cubic, lanczos3: the corners' centres stay where they are
 };
 /// Resampled along the axes after the second of [N, C, ..]: linear in one, two or three of them,
-/// cubic in one or two (Keys, a = -0.75).
+/// cubic in one or two (Keys, a = -0.75), lanczos3 in any number: six taps of sinc(t) sinc(t / 3);
+/// those beyond the ends do not count, and the others' weights are divided by their sum. What is
+/// made smaller is not filtered first, in any mode but area.
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
 
 /// x / (k + alpha * mean of x^2 over `size` neighbouring channels (axis 1))^beta, zeros beyond the

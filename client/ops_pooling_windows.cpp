@@ -318,4 +318,75 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, const Shape& shape) {
   return reshape(once + (total - total.detach()), shape);
 }
 
+namespace {
+
+/// The size that pooling came from, of axes after the channels.
+Dims unpooled_size(std::string_view function, const Tensor& x, int64_t spatial, const Dims& kernel,
+                   const MaxUnpoolOptions& options) {
+  const auto one_of = [&](std::string_view name, const Dims& values, int64_t least, int64_t axis) {
+    constexpr int64_t kLargest = int64_t{1} << 31;  // products stay within 64 bits
+    if (values.size() != 1 && static_cast<int64_t>(values.size()) != spatial) {
+      refuse(function, str_cat(name, " takes one number or ", spatial, ", not ", values.size()));
+    }
+    const int64_t value = values[values.size() == 1 ? 0 : static_cast<size_t>(axis)];
+    if (value < least || value >= kLargest) {
+      refuse(function, str_cat(name, " is ", value, "; it must lie between ", least, " and 2^31"));
+    }
+    return value;
+  };
+  Dims size = options.size.value_or(Dims());
+  if (static_cast<int64_t>(size.size()) == x.rank()) {
+    size.erase(size.begin(), size.end() - spatial);
+  }
+  if (options.size && static_cast<int64_t>(size.size()) != spatial) {
+    refuse(function, str_cat("a size of ", size.size(), " axes for ", x.shape().str()));
+  }
+  Dims result;
+  for (int64_t axis = 0; axis < spatial; ++axis) {
+    const int64_t window = one_of("the kernel", kernel, 1, axis);
+    const int64_t stride = options.stride ? one_of("the stride", *options.stride, 1, axis) : window;
+    const int64_t padding = one_of("the padding", options.padding, 0, axis);
+    const int64_t least = (x.size(x.rank() - spatial + axis) - 1) * stride - 2 * padding + window;
+    const int64_t chosen = options.size ? size[static_cast<size_t>(axis)] : least;
+    if (chosen <= least - stride || chosen >= least + stride || chosen < 1) {
+      refuse(function, str_cat("axis ", axis, " of the size is ", chosen, "; it must lie between ",
+                               least - stride, " and ", least + stride, " and above 0"));
+    }
+    result.push_back(chosen);
+  }
+  return result;
+}
+
+Tensor unpool(std::string_view function, const Tensor& x, const Tensor& indices, int64_t spatial,
+              const Dims& kernel, const MaxUnpoolOptions& options) {
+  check_rank(function, x, spatial);
+  const Dims size = unpooled_size(function, x, spatial, kernel, options);
+  const bool single = x.rank() == spatial + 1;
+  const Tensor values = single ? unsqueeze(x, 0) : x;
+  Shape shape = {values.size(0), values.size(1)};
+  for (const int64_t length : size) shape.sizes().push_back(length);
+  const Tensor result = max_unpool(values, single ? unsqueeze(indices, 0) : indices, shape);
+  return single ? squeeze(result, 0) : result;
+}
+
+}  // namespace
+
+Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options) {
+  const CallScope scope;
+  return unpool("max_unpool1d", x, indices, 1, kernel, options);
+}
+
+Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options) {
+  const CallScope scope;
+  return unpool("max_unpool2d", x, indices, 2, kernel, options);
+}
+
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const Dims& kernel,
+                    const MaxUnpoolOptions& options) {
+  const CallScope scope;
+  return unpool("max_unpool3d", x, indices, 3, kernel, options);
+}
+
 }  // namespace remora

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 
 #include "client/apply.h"
 #include "client/host_list.h"
@@ -92,6 +93,35 @@ std::vector<Tap> cubic_taps(const ResampledAxis& axis) {
   return taps;
 }
 
+/// sinc(t) sinc(t / 3), 0 from 3 on. C. E. Duchon, "Lanczos filtering in one and two dimensions",
+/// 1979.
+double lanczos3(double t) {
+  if (t == 0.0) return 1.0;
+  if (std::abs(t) >= 3.0) return 0.0;
+  const double angle = std::numbers::pi * t;
+  return std::sin(angle) * std::sin(angle / 3.0) / (angle * angle / 3.0);
+}
+
+std::vector<Tap> lanczos3_taps(const ResampledAxis& axis) {
+  constexpr size_t kTaps = 6;
+  std::vector<Tap> taps(kTaps);
+  for (int64_t i = 0; i < axis.count; ++i) {
+    const double position = axis.position(i);
+    const double below = std::floor(position);
+    std::array<double, kTaps> weights{};
+    double total = 0.0;
+    for (size_t k = 0; k < kTaps; ++k) {
+      const int64_t index = static_cast<int64_t>(below) + static_cast<int64_t>(k) - 2;
+      const bool inside = index >= 0 && index < axis.size;
+      if (inside) weights[k] = lanczos3(position - static_cast<double>(index));
+      total += weights[k];
+      taps[k].index.push_back(std::clamp<int64_t>(index, 0, axis.size - 1));
+    }
+    for (size_t k = 0; k < kTaps; ++k) taps[k].weight.push_back(weights[k] / total);
+  }
+  return taps;
+}
+
 std::vector<Tap> taps_of(Interpolation mode, const ResampledAxis& axis) {
   switch (mode) {
     case Interpolation::kNearest:
@@ -100,6 +130,8 @@ std::vector<Tap> taps_of(Interpolation mode, const ResampledAxis& axis) {
       return nearest_taps(axis, 0.5);
     case Interpolation::kCubic:
       return cubic_taps(axis);
+    case Interpolation::kLanczos3:
+      return lanczos3_taps(axis);
     default:
       return linear_taps(axis);
   }

@@ -51,6 +51,11 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   return apply(OpCode::reshape, {x}, dispatch::ShapeAttrs{resolved});
 }
 
+Tensor view(const Tensor& x, const Shape& shape) {
+  const CallScope scope;
+  return reshape(x, shape);
+}
+
 Tensor flatten(const Tensor& x, int64_t start_axis, int64_t end_axis) {
   if (x.rank() == 0) return reshape(x, {1});
   const int64_t first = normalize_axis("flatten", start_axis, x.rank());
@@ -133,12 +138,12 @@ Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) {
 }
 
 Tensor transpose(const Tensor& x, int64_t axis0, int64_t axis1) {
+  const dispatch::CallName name;
   return swapaxes(x, axis0, axis1);
 }
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   if (source.size() != destination.size()) {
-  const dispatch::CallName name;
     refuse("movedim",
            str_cat(source.size(), " source axes and ", destination.size(), " destinations"));
   }
@@ -180,12 +185,12 @@ Tensors broadcast_tensors(const Tensors& tensors) {
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
+  const dispatch::CallName name;
   Shape full = shape;
   const int64_t extra = shape.rank() - x.rank();
   for (int64_t axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != -1) continue;
     if (axis < extra) refuse("expand", str_cat("-1 for the new axis ", axis, " of ", shape.str()));
-  const dispatch::CallName name;
     full[axis] = x.size(axis - extra);
   }
   return broadcast_to(x, full);
@@ -232,12 +237,12 @@ Tensor repeat(const Tensor& x, const Dims& counts) {
 }
 
 Tensor tile(const Tensor& x, const Dims& counts) {
+  const dispatch::CallName name;
   Dims padded = counts;
   if (static_cast<int64_t>(padded.size()) < x.rank()) {
     padded.insert(padded.begin(), static_cast<size_t>(x.rank()) - padded.size(), 1);
   }
   return repeat(x, padded);
-  const dispatch::CallName name;
 }
 
 Tensor repeat_interleave(const Tensor& x, int64_t count, std::optional<int64_t> axis) {
@@ -263,9 +268,9 @@ Tensor atleast_2d(const Tensor& x) {
   return with_rank(x, 2);
 }
 Tensor atleast_3d(const Tensor& x) {
+  const dispatch::CallName name;
   if (x.rank() >= 3) return x;
   return unsqueeze(atleast_2d(x), 2);
 }
 
 }  // namespace remora
-  const dispatch::CallName name;

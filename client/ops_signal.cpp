@@ -53,6 +53,15 @@ Tensor transform(std::string_view function, const Tensor& x, std::optional<int64
   return movedim(scale == 1.0 ? result : result * scale, Dims{-2}, Dims{along});
 }
 
+Tensor conjugate(const Tensor& x) {
+  return x * arange(1, -3, -2, x.device().without_autodiff(), x.dtype());  // 1, -1
+}
+
+/// The norm that divides where `norm` does not.
+std::string_view opposite(std::string_view norm) {
+  return norm == "backward" ? "forward" : norm == "forward" ? "backward" : norm;
+}
+
 Tensor with_zero_imaginary(const Tensor& x) { return stack({x, zeros_like(x.inner())}, -1); }
 
 /// The axes of an n-dimensional transform and the length along each.
@@ -106,8 +115,7 @@ Tensor real_inverse(std::string_view function, const Tensor& x, std::optional<in
   const Tensor half = resized(function, x, along, length / 2 + 1);
   // The others are conjugates, in reverse.
   const Tensor mirrored = flip(narrow(half, along, 1, (length - 1) / 2), Dims{along});
-  const Tensor signs = arange(1, -3, -2, x.device().without_autodiff(), x.dtype());  // 1, -1
-  const Tensor whole = concat({half, mirrored * signs}, along);
+  const Tensor whole = concat({half, conjugate(mirrored)}, along);
   return select(transform(function, whole, length, along, norm, true), -1, 0);
 }
 
@@ -129,7 +137,7 @@ int64_t checked_hop(std::string_view function, int64_t n, const StftOptions& opt
 
 Tensor cosine_window(std::string_view function, int64_t count, bool periodic, double constant,
                      const Device& device, DType dtype) {
-  const CallScope scope;
+  const CallScope scope(function);
   if (count < 0) refuse(function, str_cat("the count is ", count));
   if (count == 1) return ones({1}, device, dtype);
   const auto period = static_cast<double>(periodic ? count : count - 1);
@@ -140,7 +148,7 @@ Tensor cosine_window(std::string_view function, int64_t count, bool periodic, do
 }  // namespace
 
 Tensor fft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
-  const CallScope scope(function);
+  const CallScope scope;
   check_complex("fft", x);
   return through_f32(promote_one(x, Domain::kFloat),
                      [&](const Tensor& f) { return transform("fft", f, n, axis, norm, false); });
@@ -164,6 +172,21 @@ Tensor irfft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::strin
   check_complex("irfft", x);
   return through_f32(promote_one(x, Domain::kFloat),
                      [&](const Tensor& f) { return real_inverse("irfft", f, n, axis, norm); });
+}
+
+Tensor hfft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
+  const CallScope scope;
+  check_complex("hfft", x);
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
+    return real_inverse("hfft", conjugate(f), n, axis, opposite(norm));
+  });
+}
+
+Tensor ihfft(const Tensor& x, std::optional<int64_t> n, int64_t axis, std::string_view norm) {
+  const CallScope scope;
+  return through_f32(promote_one(x, Domain::kFloat), [&](const Tensor& f) {
+    return conjugate(real_forward("ihfft", f, n, axis, opposite(norm)));
+  });
 }
 
 Tensor fftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_view norm) {

@@ -25,6 +25,13 @@ Tensor rfft(const Tensor& x, std::optional<int64_t> n = std::nullopt, int64_t ax
 /// Its inverse, real of n elements: 2 (m - 1) of m unless given.
 Tensor irfft(const Tensor& x, std::optional<int64_t> n = std::nullopt, int64_t axis = -1,
              std::string_view norm = "backward");
+/// Real of n elements, 2 (m - 1) of m unless given: of a signal that equals its own conjugate
+/// mirrored, of which x holds the first half.
+Tensor hfft(const Tensor& x, std::optional<int64_t> n = std::nullopt, int64_t axis = -1,
+            std::string_view norm = "backward");
+/// Its inverse: real to the n / 2 + 1 elements of such a signal.
+Tensor ihfft(const Tensor& x, std::optional<int64_t> n = std::nullopt, int64_t axis = -1,
+             std::string_view norm = "backward");
 /// Over several axes; all of them if `axes` is empty. `sizes`, if not empty, is one n for each
 /// axis. rfftn and irfftn halve the last.
 Tensor fftn(const Tensor& x, const Dims& sizes = {}, const Dims& axes = {},

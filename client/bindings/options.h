@@ -86,6 +86,17 @@ struct OptionFields<InterpolateOptions> {
                       &InterpolateOptions::mode, &InterpolateOptions::align_corners);
 };
 template <>
+struct OptionFields<MaxUnpoolOptions> {
+  static constexpr auto kFields = std::make_tuple(
+      &MaxUnpoolOptions::stride, &MaxUnpoolOptions::padding, &MaxUnpoolOptions::size);
+};
+template <>
+struct OptionFields<DeformConv2dOptions> {
+  static constexpr auto kFields =
+      std::make_tuple(&DeformConv2dOptions::stride, &DeformConv2dOptions::padding,
+                      &DeformConv2dOptions::dilation, &DeformConv2dOptions::mask);
+};
+template <>
 struct OptionFields<StftOptions> {
   static constexpr auto kFields = std::make_tuple(&StftOptions::hop, &StftOptions::window,
                                                   &StftOptions::center, &StftOptions::normalized);
@@ -184,7 +195,7 @@ struct Converter<PadMode> : EnumConverter<PadMode, 4> {
 };
 
 template <>
-struct Converter<Interpolation> : EnumConverter<Interpolation, 8> {
+struct Converter<Interpolation> : EnumConverter<Interpolation, 9> {
   static constexpr Names kNames = {{{"nearest", Interpolation::kNearest},
                                     {"nearest_exact", Interpolation::kNearestExact},
                                     {"linear", Interpolation::kLinear},
@@ -192,7 +203,8 @@ struct Converter<Interpolation> : EnumConverter<Interpolation, 8> {
                                     {"trilinear", Interpolation::kLinear},
                                     {"cubic", Interpolation::kCubic},
                                     {"bicubic", Interpolation::kCubic},
-                                    {"area", Interpolation::kArea}}};
+                                    {"area", Interpolation::kArea},
+                                    {"lanczos3", Interpolation::kLanczos3}}};
   static std::string wanted() { return EnumConverter::wanted(kNames); }
   static std::optional<Interpolation> from(const Argument& argument) {
     return EnumConverter::from(argument, kNames);

@@ -56,6 +56,12 @@ MultiheadAttention::MultiheadAttention(int64_t width, int64_t heads,
     value_weight_ = add_parameter("v_proj_weight", xavier_parameter({width, value_width}));
   }
   if (options.bias) in_bias_ = add_parameter("in_proj_bias", constant_parameter({3 * width}, 0.0));
+  if (options.add_bias_kv) {
+    bias_key_ = add_parameter("bias_k", constant_parameter({1, 1, width}, 0.0));
+    bias_value_ = add_parameter("bias_v", constant_parameter({1, 1, width}, 0.0));
+    init::xavier_normal(*bias_key_);
+    init::xavier_normal(*bias_value_);
+  }
   out_ = add_module_of("out_proj", Linear(width, width, options.bias));
   if (options.bias) init::zeros(*out_->bias());
 }
@@ -105,11 +111,30 @@ Tensor MultiheadAttention::joined(const Tensor& heads) const {
   return batch_first((*out_)(reshape(side_by_side, {heads.size(0), heads.size(2), width_})));
 }
 
+void MultiheadAttention::extend(Projected& projected, AttentionMasks& masks) const {
+  const auto append = [&](const Tensor& key, const Tensor& value) {  // [1, 1, width]
+    const Shape shape = {projected.key.size(0), 1, width_};
+    projected.key = concat({projected.key, broadcast_to(key, shape)}, 1);
+    projected.value = concat({projected.value, broadcast_to(value, shape)}, 1);
+    const Dims column = {0, 1};  // of false, or of 0
+    if (masks.attention.defined()) masks.attention = pad(masks.attention, column);
+    if (masks.key_padding.defined()) masks.key_padding = pad(masks.key_padding, column);
+  };
+  if (bias_key_) append(bias_key_->tensor(), bias_value_->tensor());
+  if (options_.add_zero_attn) {
+    const Tensor zero = new_zeros(projected.key.inner(), {1, 1, width_});
+    append(zero, zero);
+  }
+}
+
 AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor& key,
                                                const Tensor& value,
-                                               const AttentionMasks& masks) const {
+                                               const AttentionMasks& given) const {
   const CallScope scope;
-  const auto [q, k, v] = project(query, key, value, masks);
+  AttentionMasks masks = given;
+  Projected projected = project(query, key, value, masks);
+  extend(projected, masks);
+  const auto& [q, k, v] = projected;
   const int64_t batch = q.size(0);
   const int64_t length = q.size(1);
   const int64_t source = k.size(1);
@@ -132,9 +157,11 @@ AttentionResult MultiheadAttention::operator()(const Tensor& query, const Tensor
 }
 
 Tensor MultiheadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
-                                  const AttentionMasks& masks) const {
-  const CallScope scope;
-  const Projected projected = project(query, key, value, masks);
+                                  const AttentionMasks& given) const {
+  const CallScope scope(kName);
+  AttentionMasks masks = given;
+  Projected projected = project(query, key, value, masks);
+  extend(projected, masks);
   const DType dtype = projected.query.dtype();
   const int64_t batch = projected.query.size(0);
   // Masks for [N, heads, L, S].

@@ -16,6 +16,8 @@ struct MultiheadAttentionOptions {
   std::optional<int64_t> key_width = {};    // of the keys; the embedding's unless given
   std::optional<int64_t> value_width = {};  // of the values
   bool batch_first = false;
+  bool add_bias_kv = false;    // one more key and value, learnt, the same for every sequence
+  bool add_zero_attn = false;  // one more key and value of zeros, after that
 };
 
 /// What a call may be given besides the sequences. A bool mask is true where nothing is attended
@@ -27,7 +29,7 @@ struct AttentionMasks {
 
 struct AttentionResult {
   Tensor output;   // as the query
-  Tensor weights;  // [N, L, S]: the mean over the heads
+  Tensor weights;  // [N, L, S]: the mean over the heads; S counts appended keys too
 };
 
 /// Vaswani et al., "Attention is all you need", 2017, section 3.2.2.
@@ -51,6 +53,8 @@ class MultiheadAttention : public Module {
   /// The projected sequences. INVALID_ARGUMENT where they do not fit each other.
   Projected project(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionMasks& masks) const;
+  /// Keys and values [N, S, width] with what the options append to them, which no mask hides.
+  void extend(Projected& projected, AttentionMasks& masks) const;
   Tensor batch_first(const Tensor& x) const;
   Tensor heads_of(const Tensor& x) const;
   Tensor joined(const Tensor& heads) const;
@@ -62,7 +66,9 @@ class MultiheadAttention : public Module {
   std::optional<Parameter> query_weight_;
   std::optional<Parameter> key_weight_;
   std::optional<Parameter> value_weight_;
-  std::optional<Parameter> in_bias_;  // [3 width]
+  std::optional<Parameter> in_bias_;   // [3 width]
+  std::optional<Parameter> bias_key_;  // [1, 1, width]
+  std::optional<Parameter> bias_value_;
   std::shared_ptr<Linear> out_;
 };
 

@@ -94,6 +94,22 @@ Dropout::Dropout(double p) : p_(p) { check_probability("Dropout", p); }
 
 Tensor Dropout::forward(const Tensor& x) const { return dropout(x, p_, training()); }
 
+Dropout1d::Dropout1d(double p) : p_(p) { check_probability("Dropout1d", p); }
+Dropout2d::Dropout2d(double p) : p_(p) { check_probability("Dropout2d", p); }
+Dropout3d::Dropout3d(double p) : p_(p) { check_probability("Dropout3d", p); }
+AlphaDropout::AlphaDropout(double p) : p_(p) { check_probability("AlphaDropout", p); }
+FeatureAlphaDropout::FeatureAlphaDropout(double p) : p_(p) {
+  check_probability("FeatureAlphaDropout", p);
+}
+
+Tensor Dropout1d::forward(const Tensor& x) const { return dropout1d(x, p_, training()); }
+Tensor Dropout2d::forward(const Tensor& x) const { return dropout2d(x, p_, training()); }
+Tensor Dropout3d::forward(const Tensor& x) const { return dropout3d(x, p_, training()); }
+Tensor AlphaDropout::forward(const Tensor& x) const { return alpha_dropout(x, p_, training()); }
+Tensor FeatureAlphaDropout::forward(const Tensor& x) const {
+  return feature_alpha_dropout(x, p_, training());
+}
+
 Tensor PixelShuffle::forward(const Tensor& x) const { return pixel_shuffle(x, factor_); }
 
 Tensor PixelUnshuffle::forward(const Tensor& x) const { return pixel_unshuffle(x, factor_); }

@@ -86,6 +86,52 @@ class Dropout : public Module {
   double p_;
 };
 
+/// The same of whole channels: of [N, C, L] or [C, L]; of [N, C, H, W]; of [N, C, D, H, W] or
+/// [C, D, H, W].
+class Dropout1d : public Module {
+ public:
+  explicit Dropout1d(double p = 0.5);
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  double p_;
+};
+class Dropout2d : public Module {
+ public:
+  explicit Dropout2d(double p = 0.5);
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  double p_;
+};
+class Dropout3d : public Module {
+ public:
+  explicit Dropout3d(double p = 0.5);
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  double p_;
+};
+
+/// Dropout for networks of SELU, which keeps mean 0 and variance 1: of elements, and of the
+/// channels of [N, C, ..].
+class AlphaDropout : public Module {
+ public:
+  explicit AlphaDropout(double p = 0.5);
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  double p_;
+};
+class FeatureAlphaDropout : public Module {
+ public:
+  explicit FeatureAlphaDropout(double p = 0.5);
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  double p_;
+};
+
 /// [.., C r r, H, W] -> [.., C, H r, W r].
 class PixelShuffle : public Module {
  public:

@@ -32,4 +32,26 @@ Tensor AdaptiveMaxPool3d::forward(const Tensor& x) const {
   return adaptive_max_pool3d(x, sizes_).first;
 }
 
+namespace {
+
+MaxUnpoolOptions with_size(MaxUnpoolOptions options, const std::optional<Dims>& size) {
+  options.size = size;
+  return options;
+}
+
+}  // namespace
+
+Tensor MaxUnpool1d::operator()(const Tensor& x, const Tensor& indices,
+                               const std::optional<Dims>& size) const {
+  return max_unpool1d(x, indices, kernel_, with_size(options_, size));
+}
+Tensor MaxUnpool2d::operator()(const Tensor& x, const Tensor& indices,
+                               const std::optional<Dims>& size) const {
+  return max_unpool2d(x, indices, kernel_, with_size(options_, size));
+}
+Tensor MaxUnpool3d::operator()(const Tensor& x, const Tensor& indices,
+                               const std::optional<Dims>& size) const {
+  return max_unpool3d(x, indices, kernel_, with_size(options_, size));
+}
+
 }  // namespace remora::nn

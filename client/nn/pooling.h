@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "client/nn/module.h"
 #include "client/ops_nn.h"
@@ -139,6 +140,43 @@ class AdaptiveMaxPool3d : public Module {
 
  private:
   AdaptiveSizes sizes_;
+};
+
+/// The inverse of max pooling: what was the maximum goes back to where it came from (the indices of
+/// `max_pool1d_with_indices` and its like), the rest is zero. `size` is what was pooled, where the
+/// windows do not tell.
+class MaxUnpool1d : public Module {
+ public:
+  explicit MaxUnpool1d(Dims kernel, std::optional<Dims> stride = std::nullopt, Dims padding = {0})
+      : kernel_(std::move(kernel)), options_{std::move(stride), std::move(padding), std::nullopt} {}
+  Tensor operator()(const Tensor& x, const Tensor& indices,
+                    const std::optional<Dims>& size = std::nullopt) const;
+
+ private:
+  Dims kernel_;
+  MaxUnpoolOptions options_;
+};
+class MaxUnpool2d : public Module {
+ public:
+  explicit MaxUnpool2d(Dims kernel, std::optional<Dims> stride = std::nullopt, Dims padding = {0})
+      : kernel_(std::move(kernel)), options_{std::move(stride), std::move(padding), std::nullopt} {}
+  Tensor operator()(const Tensor& x, const Tensor& indices,
+                    const std::optional<Dims>& size = std::nullopt) const;
+
+ private:
+  Dims kernel_;
+  MaxUnpoolOptions options_;
+};
+class MaxUnpool3d : public Module {
+ public:
+  explicit MaxUnpool3d(Dims kernel, std::optional<Dims> stride = std::nullopt, Dims padding = {0})
+      : kernel_(std::move(kernel)), options_{std::move(stride), std::move(padding), std::nullopt} {}
+  Tensor operator()(const Tensor& x, const Tensor& indices,
+                    const std::optional<Dims>& size = std::nullopt) const;
+
+ private:
+  Dims kernel_;
+  MaxUnpoolOptions options_;
 };
 
 }  // namespace remora::nn

@@ -17,10 +17,16 @@ Recurrent::Recurrent(std::string_view name, int64_t input, int64_t hidden, int64
     : name_(name), input_(input), hidden_(hidden), gates_(gates), options_(options) {
   check_sizes(name, {input, hidden, options.layers});
   check_probability(name, options.dropout);
+  if (options.projection != 0 && name != "LSTM") refuse(name, "only an LSTM has a projection");
+  if (options.projection < 0 || (options.projection > 0 && options.projection >= hidden)) {
+    refuse(name, str_cat("a projection of ", options.projection, " elements; it must be less than ",
+                         hidden, " and not negative"));
+  }
   const int64_t ways = options.bidirectional ? 2 : 1;
   for (int64_t layer = 0; layer < options.layers; ++layer) {
     for (int64_t way = 0; way < ways; ++way) {
-      directions_.push_back(make_direction(layer, way == 1, layer == 0 ? input : ways * hidden));
+      const int64_t inputs = layer == 0 ? input : ways * width_of(0);
+      directions_.push_back(make_direction(layer, way == 1, inputs));
     }
   }
 }
@@ -32,11 +38,17 @@ Recurrent::Direction Recurrent::make_direction(int64_t layer, bool reverse, int6
   const auto parameter = [&](std::string_view name, const Shape& shape) {
     return add_parameter(str_cat(name, suffix), uniform_parameter(shape, bound));
   };
-  Direction direction{
-      parameter("weight_ih", {rows, inputs}), parameter("weight_hh", {rows, hidden_}), {}, {}};
+  Direction direction{parameter("weight_ih", {rows, inputs}),
+                      parameter("weight_hh", {rows, width_of(0)}),
+                      {},
+                      {},
+                      {}};
   if (options_.bias) {
     direction.bias_ih = parameter("bias_ih", {rows});
     direction.bias_hh = parameter("bias_hh", {rows});
+  }
+  if (options_.projection > 0) {
+    direction.weight_hr = parameter("weight_hr", {options_.projection, hidden_});
   }
   return direction;
 }
@@ -52,13 +64,13 @@ std::vector<Tensor> Recurrent::run_direction(const Direction& direction,
     const Tensor from_input = linear(steps[t], direction.weight_ih.tensor(), bias_ih);
     const Tensor from_state = linear(state[0], direction.weight_hh.tensor(), bias_hh);
     state = cell(from_input, from_state, state);
+    if (direction.weight_hr) state[0] = linear(state[0], direction.weight_hr->tensor());
     outputs[t] = state[0];
   }
   return outputs;
 }
 
-void Recurrent::check_initial(const Tensor& initial, int64_t batch) const {
-  const Shape expected = {static_cast<int64_t>(directions_.size()), batch, hidden_};
+void Recurrent::check_initial(const Tensor& initial, const Shape& expected) const {
   if (initial.shape() == expected) return;
   refuse(name_,
          str_cat("an initial state is ", initial.shape().str(), "; it must be ", expected.str()));
@@ -72,11 +84,12 @@ Recurrent::Result Recurrent::run(const Tensor& x, std::vector<Tensor> initial) c
   const int64_t time_axis = options_.batch_first ? 1 : 0;
   const int64_t batch = x.size(1 - time_axis);
   if (x.size(time_axis) == 0) refuse(name_, "the sequence is empty");
-  for (Tensor& state : initial) {
-    if (state.defined()) {
-      check_initial(state, batch);
+  for (size_t kind = 0; kind < initial.size(); ++kind) {
+    const Shape shape = {static_cast<int64_t>(directions_.size()), batch, width_of(kind)};
+    if (initial[kind].defined()) {
+      check_initial(initial[kind], shape);
     } else {
-      state = new_zeros(x.inner(), {static_cast<int64_t>(directions_.size()), batch, hidden_});
+      initial[kind] = new_zeros(x.inner(), shape);
     }
   }
   std::vector<std::vector<Tensor>> finals(initial.size());

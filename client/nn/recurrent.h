@@ -18,6 +18,9 @@ struct RecurrentOptions {
   bool batch_first = false;
   double dropout = 0.0;  // of what goes from one layer to the next, while training
   bool bidirectional = false;
+  /// LSTM only: h is a product of the cell's output of so many elements; 0 for the output itself.
+  /// Less than `hidden`.
+  int64_t projection = 0;
 };
 
 /// What RNN, LSTM and GRU share: their parameters and the walk along layers, directions and time.
@@ -27,16 +30,15 @@ class Recurrent : public Module {
   Recurrent(std::string_view name, int64_t input, int64_t hidden, int64_t gates,
             const RecurrentOptions& options);
 
-  /// State of one direction of one layer: h, and c of an LSTM; each [N, hidden].
+  /// State of one direction of one layer: h, and c of an LSTM; [N, hidden] each, h of a projection
+  /// [N, projection].
   using State = std::vector<Tensor>;
   struct Result {
-    Tensor output;               // [T, N, directions * hidden], batch first if so asked
-    std::vector<Tensor> finals;  // of each kind of state: [layers * directions, N, hidden]
+    Tensor output;               // [T, N, directions * width of h], batch first if so asked
+    std::vector<Tensor> finals;  // of each kind of state: [layers * directions, N, its width]
   };
   /// Initial states as in `Result::finals`, each undefined for zeros.
   Result run(const Tensor& x, std::vector<Tensor> initial) const;
-
-  int64_t hidden() const { return hidden_; }
 
  private:
   struct Direction {
@@ -44,6 +46,7 @@ class Recurrent : public Module {
     Parameter weight_hh;
     std::optional<Parameter> bias_ih;
     std::optional<Parameter> bias_hh;
+    std::optional<Parameter> weight_hr;  // [projection, hidden]
   };
   /// One step: the next state from what the input and the state give to the gates, [N, gates *
   /// hidden] each.
@@ -52,7 +55,11 @@ class Recurrent : public Module {
   std::vector<Tensor> run_direction(const Direction& direction, const std::vector<Tensor>& steps,
                                     bool reverse, State& state) const;
   Direction make_direction(int64_t layer, bool reverse, int64_t inputs);
-  void check_initial(const Tensor& initial, int64_t batch) const;
+  /// Elements of h (kind 0) and of c.
+  int64_t width_of(size_t kind) const {
+    return kind == 0 && options_.projection > 0 ? options_.projection : hidden_;
+  }
+  void check_initial(const Tensor& initial, const Shape& expected) const;
 
   std::string_view name_;
   int64_t input_;
@@ -92,12 +99,13 @@ class GRU : public Recurrent {
 };
 
 struct LstmResult {
-  Tensor output;  // [T, N, directions * hidden]
-  Tensor hidden;  // [layers * directions, N, hidden], after the last step
-  Tensor cell;    // likewise
+  Tensor output;  // [T, N, directions * width of h]
+  Tensor hidden;  // [layers * directions, N, hidden or projection], after the last step
+  Tensor cell;    // [layers * directions, N, hidden]
 };
 
-/// Hochreiter and Schmidhuber, 1997, with a forget gate; gates i, f, g, o.
+/// Hochreiter and Schmidhuber, 1997, with a forget gate; gates i, f, g, o. Its projection: Sak et
+/// al., 2014.
 class LSTM : public Recurrent {
  public:
   LSTM(int64_t input, int64_t hidden, const RecurrentOptions& options = {});

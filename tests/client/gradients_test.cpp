@@ -377,6 +377,27 @@ std::vector<GradientCase> special_cases() {
          return pinv(x[0] * floats({1, 0, 3, 0, 2, 0}, {2, 3}) + x[0]);
        }},
       {"matrix_exp", {square_matrix}, [](X x) { return matrix_exp(x[0]); }},
+      {"hfft", {{3, 2}}, [](X x) { return square(hfft(ihfft(hfft(x[0], 5)), 4)); }},
+      {"lanczos3",
+       {{1, 1, 3, 4}},
+       [](X x) {
+         InterpolateOptions options;
+         options.mode = Interpolation::kLanczos3;
+         options.size = Dims{4, 3};
+         return square(interpolate(x[0], options));
+       }},
+      // Offsets between 0.3 and 0.8: no sample lies on an element.
+      {"deform_conv2d",
+       {{1, 2, 3, 3}, {1, 8, 2, 2}, {2, 1, 2, 2}, {1, 4, 2, 2}},
+       [](X x) {
+         const Tensor offset = x[1] * 0.5 + 0.15;
+         return deform_conv2d(square(x[0]), offset, x[2], Tensor(), {.mask = x[3]});
+       }},
+      {"max_unpool2d",
+       {{1, 1, 2, 2}},
+       [](X x) {
+         return square(max_unpool2d(x[0], integers({3, 4, 9, 15}, {1, 1, 2, 2}), {2}));
+       }},
       {"conv3d",
        {{1, 1, 3, 2, 2}, {1, 1, 2, 2, 1}},
        [](X x) {

@@ -87,5 +87,98 @@ TEST(grid, embedding_bag_reduces_rows_by_bag) {
   expect_error(kInvalid, "offsets", [&] { embedding_bag(table, index); });
 }
 
+/// Bilinear between the elements of a plane, zero outside.
+double sample(const std::vector<float>& plane, int64_t height, int64_t width, double y, double x) {
+  const double top = std::floor(y), left = std::floor(x);
+  double sum = 0.0;
+  for (int64_t corner = 0; corner < 4; ++corner) {
+    const double row = top + static_cast<double>(corner / 2);
+    const double column = left + static_cast<double>(corner % 2);
+    if (row < 0 || row >= static_cast<double>(height)) continue;
+    if (column < 0 || column >= static_cast<double>(width)) continue;
+    const double weight = (1.0 - std::abs(y - row)) * (1.0 - std::abs(x - column));
+    sum += weight * plane[static_cast<size_t>(row * static_cast<double>(width) + column)];
+  }
+  return sum;
+}
+
+TEST(grid, deform_conv2d_follows_its_definition) {
+  manual_seed(8);
+  constexpr int64_t kHeight = 5, kWidth = 6, kRows = 2, kColumns = 3, kTaps = 6;
+  const DeformConv2dOptions options{.stride = {2, 1},
+                                    .padding = {1, 0},
+                                    .dilation = {1, 2},
+                                    .mask = uniform({2, 2 * kTaps, 3, 2}, test_device())};
+  const Tensor x = normal({2, 4, kHeight, kWidth}, test_device());
+  const Tensor offset = normal({2, 2 * 2 * kTaps, 3, 2}, test_device());
+  const Tensor weight = normal({6, 2, kRows, kColumns}, test_device());
+  const Tensor bias = normal({6}, test_device());
+  const Tensor result = deform_conv2d(x, offset, weight, bias, options);
+  ASSERT_EQ(result.shape().str(), "[2, 6, 3, 2]");
+  std::vector<float> expected;
+  for (int64_t n = 0; n < 2; ++n) {
+    for (int64_t o = 0; o < 6; ++o) {
+      const auto taps = weight[o].to_vector<float>();
+      for (int64_t i = 0; i < 6; ++i) {
+        double sum = bias[o].item<double>();
+        for (int64_t c = 0; c < 2; ++c) {
+          const int64_t channel = o / 3 * 2 + c;     // of two groups of the weight
+          const int64_t part = channel / 2 * kTaps;  // of two groups of the offset
+          const auto plane = x[n][channel].to_vector<float>();
+          for (int64_t k = 0; k < kTaps; ++k) {
+            const auto at = [&](const Tensor& t, int64_t row) {
+              return t[n][row][i / 2][i % 2].item<double>();
+            };
+            const double y =
+                static_cast<double>(i / 2 * 2 - 1 + k / kColumns) + at(offset, 2 * (part + k));
+            const double column =
+                static_cast<double>(i % 2 + k % kColumns * 2) + at(offset, 2 * (part + k) + 1);
+            sum += sample(plane, kHeight, kWidth, y, column) * at(options.mask, part + k) *
+                   taps[static_cast<size_t>(c * kTaps + k)];
+          }
+        }
+        expected.push_back(static_cast<float>(sum));
+      }
+    }
+  }
+  expect_near(result, expected, 1e-5F);
+}
+
+TEST(grid, deform_conv2d_without_offsets_is_conv2d) {
+  manual_seed(8);
+  const Tensor x = normal({1, 2, 5, 5}, test_device());
+  const Tensor weight = normal({3, 2, 3, 3}, test_device());
+  const Tensor offset = zeros({1, 18, 5, 5}, test_device());
+  const Tensor plain = conv2d(x, weight, Tensor(), {.padding = 1});
+  expect_near(deform_conv2d(x, offset, weight, Tensor(), {.padding = 1}), plain.to_vector<float>(),
+              1e-5F);
+  const Tensor half = deform_conv2d(x.astype(DType::kF16), offset.astype(DType::kF16),
+                                    weight.astype(DType::kF16), Tensor(), {.padding = 1});
+  EXPECT_EQ(half.dtype(), DType::kF16);
+  // A point that is nowhere is outside.
+  const Tensor nowhere = full({1, 18, 5, 5}, std::nan(""), test_device());
+  expect_near(deform_conv2d(x, nowhere, weight, Tensor(), {.padding = 1}),
+              std::vector<float>(75, 0.0F), 0);
+}
+
+TEST(grid, deform_conv2d_refuses_what_does_not_fit) {
+  const Tensor x = zeros({1, 4, 5, 5}, test_device());
+  const Tensor weight = zeros({2, 4, 3, 3}, test_device());
+  const Tensor offset = zeros({1, 18, 3, 3}, test_device());
+  expect_error(kInvalid,
+               "deform_conv2d: the offset is [1, 17, 3, 3]; for 4 channels it must be "
+               "[1, 2 G 9, 3, 3]",
+               [&] { deform_conv2d(x, narrow(offset, 1, 0, 17), weight); });
+  expect_error(kInvalid, "deform_conv2d: the mask is f32[1, 9, 3, 2]", [&] {
+    deform_conv2d(x, offset, weight, Tensor(), {.mask = zeros({1, 9, 3, 2}, test_device())});
+  });
+  expect_error(kInvalid, "deform_conv2d: the bias is [3]",
+               [&] { deform_conv2d(x, offset, weight, zeros({3}, test_device())); });
+  expect_error(kInvalid, "deform_conv2d: a kernel of 3, stride 0",
+               [&] { deform_conv2d(x, offset, weight, Tensor(), {.stride = 0}); });
+  expect_error(kInvalid, "deform_conv2d: x f32[1, 4, 5, 5]",
+               [&] { deform_conv2d(x, offset, narrow(weight, 1, 0, 3)); });
+}
+
 }  // namespace
 }  // namespace remora

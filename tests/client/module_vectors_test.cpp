@@ -61,6 +61,14 @@ Case lstm(nn::LSTM module) {
           }};
 }
 
+template <typename M>
+Case unpooling(M module, const std::optional<Dims>& size = std::nullopt) {
+  auto made = std::make_shared<M>(std::move(module));
+  return {made, [made, size](const Tensors& x, const Json&) {
+            return Tensors{(*made)(x[0], x[1], size)};
+          }};
+}
+
 using Cases = std::map<std::string, Case>;
 
 void add_products(Cases& cases) {
@@ -89,6 +97,9 @@ void add_pooling(Cases& cases) {
   cases["MaxPool1d"] = layer(nn::MaxPool1d(3, {.stride = 2, .padding = 1}));
   cases["MaxPool2d"] = layer(nn::MaxPool2d(2));
   cases["MaxPool3d"] = layer(nn::MaxPool3d({2}, {.stride = Dims{1}}));
+  cases["MaxUnpool1d"] = unpooling(nn::MaxUnpool1d({2}));
+  cases["MaxUnpool2d"] = unpooling(nn::MaxUnpool2d({3, 2}, Dims{2}, {1, 0}), Dims{8, 9});
+  cases["MaxUnpool3d"] = unpooling(nn::MaxUnpool3d({2}));
   cases["AvgPool1d"] = layer(nn::AvgPool1d(3, {.stride = 2, .padding = 1}));
   cases["AvgPool2d"] =
       layer(nn::AvgPool2d(3, {.stride = 2, .padding = 1, .count_include_pad = false}));
@@ -158,6 +169,8 @@ void add_sequences(Cases& cases) {
   cases["MultiheadAttention"] = attention(8, 2, {});
   cases["MultiheadAttention batch first"] = attention(8, 4, {.bias = false, .batch_first = true});
   cases["MultiheadAttention of other widths"] = attention(6, 2, {.key_width = 5, .value_width = 4});
+  cases["MultiheadAttention of appended keys"] =
+      attention(8, 2, {.add_bias_kv = true, .add_zero_attn = true});
   cases["TransformerEncoderLayer"] =
       layer(nn::TransformerEncoderLayer(8, 2, {.feedforward = 12, .dropout = 0.0}));
   cases["TransformerEncoderLayer norm first"] = layer(nn::TransformerEncoderLayer(
@@ -173,6 +186,8 @@ void add_sequences(Cases& cases) {
   cases["LSTM"] = lstm(nn::LSTM(3, 4));
   cases["LSTM of two layers both ways"] =
       lstm(nn::LSTM(3, 4, {.layers = 2, .batch_first = true, .bidirectional = true}));
+  cases["LSTM of a projection"] =
+      lstm(nn::LSTM(3, 5, {.layers = 2, .bidirectional = true, .projection = 2}));
   cases["GRU"] = recurrent(nn::GRU(3, 4));
   cases["GRU both ways"] = recurrent(nn::GRU(3, 4, {.bidirectional = true}));
 }

@@ -335,6 +335,15 @@ TEST(nn, shapes_that_do_not_fit_are_refused_at_the_call) {
   expect_error(kInvalid, "an initial state is [1, 3, 4]; it must be [1, 2, 4]", [] {
     nn::GRU(3, 4)(zeros({5, 2, 3}, test_device()), zeros({1, 3, 4}, test_device()));
   });
+  expect_error(kInvalid, "LSTM: a projection of 4 elements; it must be less than 4",
+               [] { nn::LSTM(3, 4, {.projection = 4}); });
+  expect_error(kInvalid, "GRU: only an LSTM has a projection",
+               [] { nn::GRU(3, 4, {.projection = 2}); });
+  nn::LSTM narrow_state(3, 4, {.projection = 2});
+  narrow_state.to(test_device());
+  expect_error(kInvalid, "LSTM: an initial state is [1, 2, 4]; it must be [1, 2, 2]", [&] {
+    narrow_state(zeros({5, 2, 3}, test_device()), zeros({1, 2, 4}, test_device()));
+  });
   expect_error(kInvalid, "p is 1.5", [] { nn::Dropout(1.5); });
   expect_error(kInvalid, "the weight has shape [2, 2]; it needs five axes", [] {
     conv3d(zeros({1, 2, 3, 3, 3}, test_device()), zeros({2, 2}, test_device()));

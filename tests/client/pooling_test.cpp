@@ -76,6 +76,63 @@ TEST(pooling, unpooling_inverts_and_gives_each_of_equals_the_whole_gradient) {
   expect_error(kInvalid, "max_unpool", [&] { max_unpool(x, index, {1, 2, 4}); });
 }
 
+TEST(pooling, unpooling_takes_its_size_from_the_windows) {
+  const Tensor x = uniform({2, 3, 7, 6}, test_device());
+  const Pool2dOptions windows{.stride = Extent2d(2, 3), .padding = {1, 0}};
+  const auto [values, index] = max_pool2d_with_indices(x, {3, 2}, windows);
+  const MaxUnpoolOptions options{.stride = Dims{2, 3}, .padding = {1, 0}, .size = Dims{7, 6}};
+  const Tensor back = max_unpool2d(values, index, {3, 2}, options);
+  EXPECT_EQ(max_pool2d(back, {3, 2}, windows).to_vector<float>(), values.to_vector<float>());
+  EXPECT_EQ(max_unpool2d(values[0], index[0], {3, 2}, options).to_vector<float>(),
+            back[0].to_vector<float>());
+  MaxUnpoolOptions whole = options;
+  whole.size = Dims{2, 3, 7, 6};
+  EXPECT_EQ(max_unpool2d(values, index, {3, 2}, whole).shape(), x.shape());
+  whole.size = Dims{9, 6};
+  EXPECT_EQ(values.size(2), 4);
+  expect_error(kInvalid, "max_unpool2d: axis 0 of the size is 9; it must lie between 5 and 9", [&] {
+    max_unpool2d(values, index, {3, 2}, whole);
+  });
+  whole.size = Dims{7};
+  expect_error(kInvalid, "max_unpool2d: a size of 1 axes", [&] {
+    max_unpool2d(values, index, {3, 2}, whole);
+  });
+  expect_error(kInvalid, "the kernel takes one number or 2", [&] {
+    max_unpool2d(values, index, {3, 2, 1});
+  });
+  expect_error(kInvalid, "the stride is 0",
+               [&] { max_unpool2d(values, index, {3}, {.stride = Dims{0}}); });
+  expect_floats(max_unpool1d(floats({5, 7}, {1, 2}), integers({1, 2}, {1, 2}), {2}), {0, 5, 7, 0},
+                {1, 4});
+  EXPECT_EQ(
+      max_unpool3d(zeros({1, 1, 2, 1, 1}, test_device()), integers({0, 1}, {1, 1, 2, 1, 1}), {2})
+          .shape(),
+      (Shape{1, 1, 4, 2, 2}));
+}
+
+TEST(resampling, lanczos3_weighs_the_six_nearest_that_exist) {
+  InterpolateOptions options;
+  options.mode = Interpolation::kLanczos3;
+  options.size = Dims{7};
+  const Tensor x = floats({1, 5, -2, 3}, {1, 1, 4});
+  expect_near(interpolate(x, options),
+              {0.3005538F, 2.783364F, 5.084981F, 1.357143F, -2.008328F, 0.9352003F, 3.814125F},
+              1e-6F);
+  options.align_corners = true;
+  expect_near(interpolate(x, options), {1, 3.611247F, 5, 1.357143F, -2, -0.0391198F, 3}, 1e-6F);
+  options.align_corners = false;
+  options.size = Dims{3};
+  expect_near(interpolate(floats({1, 5, -2, 3, 0, 7, 2}, {1, 1, 7}), options),
+              {4.475724F, 3, 6.064235F}, 1e-6F);
+  options.size = Dims{2, 4};
+  expect_near(
+      interpolate(floats({1, 5, -2, 0, 3, 4, 2, -1, 6}, {1, 1, 3, 3}), options),
+      {0.2603757F, 3.962604F, 3.017994F, -1.525424F, 1.849852F, -0.465205F, 1.994243F, 6.49948F},
+      1e-6F);
+  const Tensor flat = full({1, 1, 3, 4}, 2.0, test_device());
+  expect_near(interpolate(flat, options), std::vector<float>(8, 2.0F), 1e-6F);
+}
+
 TEST(resampling, nearest_repeats_and_linear_meets_the_corners) {
   const Tensor x = floats({0, 10}, {1, 1, 2});
   InterpolateOptions options;

@@ -24,6 +24,24 @@ TEST(signal, known_answers) {
   expect_near(hamming_window(2, true, test_device()), {0.08F, 1}, 1e-6F);
 }
 
+TEST(signal, transforms_of_signals_that_mirror_their_conjugates_are_numpys) {
+  const Tensor x = floats({1, 2, 3, -1, -2, 0.5F}, {3, 2});
+  expect_near(hfft(x), {5, 1, -7, 5}, 1e-6F);
+  expect_near(hfft(x, 5), {3, 4.775842F, -7.216797F, -2.963543F, 7.404498F}, 1e-6F);
+  expect_near(hfft(x, 3, -1, "ortho"), {4.041452F, -2.154701F, -0.1547005F}, 1e-6F);
+  expect_near(hfft(x, std::nullopt, -1, "forward"), {1.25F, 0.25F, -1.75F, 1.25F}, 1e-6F);
+  const Tensor real = floats({1, -2, 3, 0.5F, 4}, {5});
+  expect_near(ihfft(real), {1.3F, 0, -0.2427051F, -0.8473752F, 0.0927051F, -1.180871F}, 1e-6F);
+  expect_near(ihfft(real, std::nullopt, -1, "forward"),
+              {6.5F, 0, -1.213525F, -4.236876F, 0.4635255F, -5.904353F}, 1e-6F);
+  for (const std::string_view norm : {"backward", "ortho", "forward"}) {
+    expect_near(hfft(ihfft(real, std::nullopt, 0, norm), 5, 0, norm), real.to_vector<float>(),
+                1e-5F);
+  }
+  expect_error(kInvalid, "hfft: norm \"unitary\"", [&] { hfft(x, 4, 0, "unitary"); });
+  expect_error(kInvalid, "hfft: takes complex", [&] { hfft(real); });
+}
+
 TEST(signal, inverses_undo_transforms) {
   manual_seed(3);
   for (const int64_t n : {1, 6, 7, 128, 211}) {

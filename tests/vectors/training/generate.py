@@ -8,6 +8,7 @@ that the tests prove ours.
 """
 
 import json
+import math
 import pathlib
 
 import torch
@@ -218,6 +219,19 @@ def module_cases():
         [drawn(2, 5, 3)], {}
     yield "GRU", nn.GRU(3, 4), [drawn(5, 2, 3)], {}
     yield "GRU both ways", nn.GRU(3, 4, bidirectional=True), [drawn(5, 2, 3)], {}
+    yield "MultiheadAttention of appended keys", nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True), \
+        [drawn(3, 2, 8), drawn(4, 2, 8), drawn(4, 2, 8)], \
+        {"attn_mask": torch.triu(torch.ones(3, 4), 2).bool(),
+         "key_padding_mask": torch.tensor([[False, False, True, True], [False, True, False, False]])}
+    yield "LSTM of a projection", nn.LSTM(3, 5, num_layers=2, bidirectional=True, proj_size=2), [drawn(4, 2, 3)], {}
+    for name, module, shape, size in [("MaxUnpool1d", nn.MaxUnpool1d(2), (2, 3, 4), None),
+                                      ("MaxUnpool2d", nn.MaxUnpool2d((3, 2), stride=2, padding=(1, 0)), (2, 3, 4, 4),
+                                       (8, 9)),
+                                      ("MaxUnpool3d", nn.MaxUnpool3d(2), (1, 2, 2, 3, 2), None)]:
+        # Distinct places, in order: any of the elements that the windows of the result hold.
+        count = math.prod(shape[2:])
+        indices = (torch.arange(count) * 2 + 1).expand(shape[0], shape[1], count).reshape(shape)
+        yield name, module, [drawn(*shape), indices], ({} if size is None else {"output_size": size})
 
 
 def flat(outputs):
