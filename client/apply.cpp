@@ -9,7 +9,7 @@
 namespace remora {
 
 void refuse(std::string_view name, std::string_view message) {
-  throw Error(dispatch::CallName::of(absl::InvalidArgumentError(str_cat(name, ": ", message))));
+  throw Error(dispatch::in_call(absl::InvalidArgumentError(str_cat(name, ": ", message))));
 }
 
 void require_shape(std::string_view name, const Shape& shape) {

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "dispatch/buffer.h"
+#include "dispatch/call_name.h"
 #include "dispatch/graph.h"
 #include "dispatch/memory_owner.h"
 #include "dispatch/value.h"
@@ -58,6 +59,8 @@ struct RunRequest {
       consumed;               // by external input index: no handle remains; its id ends here
   uint64_t window = 0;        // output k is value (window, k)
   bool ended_by_cut = false;  // a cut-ended window is less likely to come again
+  /// By op, for a backend whose errors come later, with their origin; may be null.
+  std::shared_ptr<const CallNames> calls = nullptr;
 };
 
 /// An op of a run that failed: its outputs and what depends on them are to be poisoned.

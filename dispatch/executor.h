@@ -19,6 +19,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "dispatch/backend.h"
+#include "dispatch/call_name.h"
 #include "dispatch/graph.h"
 #include "dispatch/memory_account.h"
 #include "dispatch/memory_owner.h"
@@ -37,6 +38,7 @@ struct WindowRun {
   std::vector<Value> outputs;  // by output index; empty handles where not live
   uint64_t window = 0;
   bool ended_by_cut = false;
+  std::shared_ptr<const CallNames> calls;  // by op; null on a worker, whose client has them
   std::shared_ptr<MemoryAccount> account;  // who pays; null for a local program
   /// Called once for each failed op, before its outputs are poisoned. May be empty.
   std::function<void(const GraphOp& op, const absl::Status& status)> on_failure;

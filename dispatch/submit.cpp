@@ -12,7 +12,7 @@ namespace {
 
 using Operands = absl::InlinedVector<Value, 4>;
 
-[[noreturn]] void refuse(const absl::Status& status) { throw Error(CallName::of(status)); }
+[[noreturn]] void refuse(const absl::Status& status) { throw Error(in_call(status)); }
 
 [[noreturn]] void refuse_dtype(const OpInfo& info, DType dtype, DeviceState& device) {
   refuse(absl::UnimplementedError(

@@ -57,6 +57,7 @@ Values Window::record(const OpInfo& info, std::span<const Value> inputs, const A
   absl::InlinedVector<Position, 4> positions;
   for (const Value& input : inputs) positions.push_back(position_of(input));
   uint32_t index = builder_.add_op(info, positions, attrs, specs);
+  calls_.push_back(CallName::current());
   Values outputs;
   int64_t bytes = 0;
   for (const Spec& spec : specs) {
@@ -92,6 +93,8 @@ void Window::end(WindowEnd why) {
     run.window = number_;
     run.ended_by_cut = why == WindowEnd::kCut;
     run.graph = builder_.finish(run.params);
+    run.calls = std::make_shared<const CallNames>(std::move(calls_));
+    calls_.clear();
     // Whoever holds the only handle is this window: nobody can use the value any more.
     run.live.reserve(outputs_.size());
     for (Value& output : outputs_) {
@@ -135,6 +138,7 @@ void Window::rewind(const Mark& mark) {
   outputs_.resize(target.outputs);
   inputs_.resize(target.inputs);
   builder_.rewind(target);
+  calls_.resize(builder_.op_count());
   if (same_window) policy_ = mark.policy;
 }
 

@@ -61,6 +61,7 @@ class Window {
   uint64_t number_ = 0;  // taken at the first op
   uint64_t ends_ = 0;    // windows handed over so far
   GraphBuilder builder_;
+  CallNames calls_;             // by op
   std::vector<Value> inputs_;   // external, by index
   std::vector<Value> outputs_;  // by output index
   absl::flat_hash_map<const ValueNode*, uint32_t> input_index_;

@@ -19,6 +19,17 @@ int64_t cost_bytes(const Spec& spec, const Buffer& buffer) {
 /// Why each output of a graph has no value; OK where it has one.
 using Errors = std::vector<absl::Status>;
 
+std::string_view call_of(const WindowRun& run, size_t op) {
+  return run.calls == nullptr ? std::string_view() : (*run.calls)[op];
+}
+
+/// The error of an op under the name of what the program called; or with its origin, for the
+/// program that knows that.
+absl::Status error_of(const WindowRun& run, size_t op, const absl::Status& status) {
+  if (run.calls != nullptr) return in_call(call_of(run, op), status);
+  return with_origin(status, {run.window, static_cast<uint32_t>(op)});
+}
+
 void report(const WindowRun& run, const GraphOp& op, const absl::Status& status) {
   if (run.on_failure) run.on_failure(op, status);
 }
@@ -50,7 +61,7 @@ Errors spread_failures(const WindowRun& run, const std::vector<OpFailure>& failu
     const GraphOp& op = graph.ops[i];
     absl::Status status = operand_error(run, op, errors);
     if (status.ok() && own[i] != nullptr) {
-      status = *own[i];
+      status = error_of(run, i, *own[i]);
       report(run, op, status);
     }
     if (!status.ok()) std::ranges::fill(outputs_of(errors, op), status);
@@ -86,8 +97,11 @@ class OpByOp {
       const GraphOp& op = graph_.ops[i];
       absl::Status status = operand_error(run_, op, errors_);
       if (status.ok()) {
-        status = run_op(op);
-        if (!status.ok()) report(run_, op, status);
+        status = run_op(i);
+        if (!status.ok()) {
+          status = error_of(run_, i, status);
+          report(run_, op, status);
+        }
       }
       if (!status.ok()) std::ranges::fill(outputs_of(errors_, op), status);
       release_unused(i);
@@ -103,7 +117,8 @@ class OpByOp {
   }
 
  private:
-  absl::Status run_op(const GraphOp& op) {
+  absl::Status run_op(uint32_t index) {
+    const GraphOp& op = graph_.ops[index];
     std::vector<Buffer> inputs;
     for (const Position position : op.inputs) {
       inputs.push_back(position.is_external() ? run_.inputs[position.index()]->buffer()
@@ -126,6 +141,7 @@ class OpByOp {
     RunRequest request{inputs, std::span(run_.params).subspan(op.first_param, op.params), consumed};
     request.window = next_window_number();
     request.ended_by_cut = true;  // a detour: not worth a definition of its own
+    request.calls = std::make_shared<const CallNames>(1, call_of(run_, index));
     RunResult result = backend_.run(*prepared->plan, request);
     REMORA_RETURN_IF_ERROR(result.status);
     if (!result.failures.empty()) return result.failures.front().status;
@@ -189,6 +205,7 @@ bool execute_whole(Backend& backend, PlanCache& plans, WindowRun& run) {
   RunRequest request{inputs, run.params, run.consumed};
   request.window = run.window;
   request.ended_by_cut = run.ended_by_cut;
+  request.calls = run.calls;
   RunResult result = backend.run(*(*prepared)->plan, request);
   if (!result.status.ok()) return false;
   Errors errors = spread_failures(run, result.failures);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dispatch/call_name.h"
 #include "proto/limits.h"
 #include "server/limits.h"
 
@@ -16,6 +17,10 @@ v1::Status wire_status(const absl::Status& status) {
     message += "...";
   }
   out.set_message(std::move(message));
+  if (const auto origin = dispatch::origin_of(status)) {
+    out.set_window(origin->window);
+    out.set_op_index(origin->op_index);
+  }
   return out;
 }
 

@@ -29,6 +29,10 @@ inline constexpr int kExitDeadline_ms = 500;
 /// After the stream was cancelled here, for gRPC to say that it is done.
 inline constexpr int kCancelDeadline_ms = 5'000;
 
+/// Windows, and ops of all of them, whose callers are known to errors that come back later.
+inline constexpr size_t kMaxNamedWindows = 4096;
+inline constexpr size_t kMaxNamedOps = 262'144;
+
 /// One HTTP/2 frame.
 inline constexpr int kMaxHttp2FrameBytes = 4 << 20;
 /// What gRPC may receive as one message: a full chunk and its header.

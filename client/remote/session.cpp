@@ -87,6 +87,7 @@ absl::Status Session::run(GraphSlot& slot, uint32_t device, const dispatch::Grap
   const absl::MutexLock lock(&mutex_);
   REMORA_RETURN_IF_ERROR(wait_for_room());
   for (RemoteStorage* input : inputs) announce(*input, spent);
+  calls_.add(request.window, request.calls);
   encode_run(slot, device, graph, live, bindings, request.ended_by_cut);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!bindings.consumed[i] || inputs[i]->ended_) continue;

@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
+#include "client/remote/call_table.h"
 #include "client/remote/description.h"
 #include "client/remote/storage.h"
 #include "dispatch/backend.h"
@@ -171,6 +172,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   const WorkerDescriptionPtr description_;
   std::unique_ptr<v1::Worker::Stub> stub_;
   grpc::ClientContext context_;
+  CallTable calls_;         // with a lock of its own, a leaf
   std::string session_id_;  // written by the welcome, constant once `start` has returned
 
   mutable absl::Mutex mutex_;  // guards all below

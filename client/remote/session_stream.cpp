@@ -186,8 +186,9 @@ void Session::OnReadDone(bool ok) {
 
 absl::Status Session::named(const v1::Status& status) const {
   if (status.code() == 0) return absl::OkStatus();
-  return {static_cast<absl::StatusCode>(status.code()),
-          str_cat("worker ", link_.address, ": ", status.message())};
+  absl::Status error(static_cast<absl::StatusCode>(status.code()), status.message());
+  if (status.window() != 0) error = calls_.named({status.window(), status.op_index()}, error);
+  return {error.code(), str_cat("worker ", link_.address, ": ", std::string(error.message()))};
 }
 
 void Session::answer(Answer answer) {

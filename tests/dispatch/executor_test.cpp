@@ -182,6 +182,31 @@ TEST_F(ExecutorTest, a_failure_is_reported_once_and_poisons_its_outputs) {
   EXPECT_EQ(dependent->error(), output->error());
 }
 
+TEST_F(ExecutorTest, an_error_has_the_name_of_its_call_or_tells_where_it_began) {
+  backend_.set_hooks(
+      {.fail_op = [](const GraphOp&) { return absl::InternalError("neg: made to fail"); }});
+  const auto queue = executor_.add_queue();
+  const auto error_under = [&](std::shared_ptr<const CallNames> calls) {
+    const Value output = pending();
+    WindowRun run = window(OpCode::neg, {ready()}, output);
+    run.window = 17;
+    run.calls = std::move(calls);
+    executor_.push(queue, std::move(run));
+    run_until_settled(output);
+    return output->error();
+  };
+  const absl::Status named = error_under(std::make_shared<const CallNames>(1, "mean"));
+  EXPECT_EQ(named.message(), "mean: neg: made to fail");
+  EXPECT_EQ(origin_of(named), std::nullopt);
+  EXPECT_EQ(error_under(std::make_shared<const CallNames>(1, "neg")).message(),
+            "neg: made to fail");
+  EXPECT_EQ(error_under(std::make_shared<const CallNames>(1, "")).message(), "neg: made to fail");
+  const absl::Status elsewhere = error_under(nullptr);
+  EXPECT_EQ(elsewhere.message(), "neg: made to fail");
+  EXPECT_EQ(origin_of(elsewhere), (ErrorOrigin{17, 0}));
+  EXPECT_EQ(origin_of(in_call("mean", elsewhere)), (ErrorOrigin{17, 0}));
+}
+
 TEST_F(ExecutorTest, an_account_pays_for_what_lives_and_is_repaid) {
   const auto account = std::make_shared<MemoryAccount>("session 3f2a", 20);
   const auto queue = executor_.add_queue();

@@ -68,6 +68,28 @@ TEST_F(FailureTest, plan_failure_equals_eager_failure) {
   EXPECT_EQ(outcomes(record(false)), eager) << "op by op";
 }
 
+TEST_F(FailureTest, errors_name_the_call_that_recorded_the_op) {
+  const auto record_rows = [&] {
+    const Value data = floats(cpu_, {1, 2, 3});
+    const auto call = [&](std::string_view name, double index) {
+      const CallScope scope(name);
+      return op(OpCode::gather, {op(OpCode::neg, {data}), integers(cpu_, {index})}, AxisAttrs{0});
+    };
+    (void)error_of([&] {  // forgotten, its name too
+      const CallScope scope("forgotten");
+      op(OpCode::add, {op(OpCode::exp, {data}), floats(cpu_, {1, 2})});
+    });
+    const Value first = call("embedding", 7);
+    const Value second = call("take", 8);
+    return std::vector<Value>{op(OpCode::exp, {first}), second};
+  };
+  const auto whole = outcomes(record_rows());
+  EXPECT_THAT(whole[0], testing::HasSubstr(": embedding: gather: "));
+  EXPECT_THAT(whole[1], testing::HasSubstr(": take: gather: "));
+  const ScopedHooks hooks(cpu_, {.max_ops_at_once = 1});
+  EXPECT_EQ(outcomes(record_rows()), whole) << "op by op";
+}
+
 TEST_F(FailureTest, a_poisoned_input_poisons_only_what_depends_on_it) {
   const Value bad = op(OpCode::gather, {floats(cpu_, {1}), integers(cpu_, {5})}, AxisAttrs{0});
   cpu_.synchronize();

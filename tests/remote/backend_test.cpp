@@ -138,6 +138,35 @@ TEST(RemoteBackend, an_index_out_of_range_poisons_only_its_dependents_and_is_rep
   EXPECT_EQ(errors[0].worker, worker.address());
 }
 
+TEST(RemoteBackend, errors_of_runs_name_the_function_as_a_local_device_does) {
+  TokenWorker worker;
+  const auto message_on = [](const Device& device) {
+    const Tensor x = from_data(ramp(4), {4}, device);
+    const Tensor bad = take(x, from_data({0, 9}, {2}, device));
+    return std::string(error_of([&] { (void)sum(bad * 2.0).item<float>(); }).message());
+  };
+  const std::string local = message_on(Device::cpu());
+  EXPECT_TRUE(local.starts_with("take: gather: index 9")) << local;
+  EXPECT_EQ(message_on(worker.device()), "worker " + worker.address() + ": " + local);
+  // A plan that comes again under other names: the names are those of the window that failed.
+  const auto select = [&](const Device& device, auto function) {
+    const Tensor table = from_data(ramp(8), {4, 2}, device);
+    std::string message;
+    for (int step = 0; step < 4; ++step) {
+      const Tensor index = from_data({0, step == 3 ? 9 : 1}, {2}, device);
+      const Tensor result = function(table, index);
+      message = std::string(error_of([&] { (void)result.to_vector<float>(); }).message());
+    }
+    return message;
+  };
+  const auto rows = [](const Tensor& x, const Tensor& i) { return embedding(x, i); };
+  const auto slices = [](const Tensor& x, const Tensor& i) { return index_select(x, 0, i); };
+  for (const Device& device : {Device::cpu(), worker.device()}) {
+    EXPECT_THAT(select(device, slices), testing::HasSubstr("index_select: "));
+    EXPECT_THAT(select(device, rows), testing::HasSubstr("embedding: "));
+  }
+}
+
 TEST(RemoteBackend, an_error_callback_that_throws_is_named_and_harms_nothing) {
   TokenWorker worker;
   set_error_callback([](const RemoteOpError&) { throw std::runtime_error("thrown on purpose"); });
