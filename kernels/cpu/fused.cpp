@@ -58,11 +58,14 @@ void stage(const Source& source, int64_t begin, int64_t count, std::byte* row) {
 /// One block of the run on one thread.
 class Block {
  public:
-  Block(const FusedProgram& program, const KernelCall& call, std::span<const Source> sources)
+  /// `elements` is the block's size.
+  Block(const FusedProgram& program, const KernelCall& call, std::span<const Source> sources,
+        int64_t elements)
       : program_(program), call_(call), sources_(sources) {
     for (const FusedValue& value : program.values) {
       if (value.kind != Kind::kOperand || !value.repeated) continue;
-      if (!sources[value.index].direct) stage(sources[value.index], 0, kRowElements, row(value));
+      if (!sources[value.index].direct)
+        stage(sources[value.index], 0, std::min(kRowElements, elements), row(value));
     }
     staged_.assign(sources.size(), -1);
   }
@@ -161,7 +164,7 @@ void run_fused(const FusedProgram& program, const KernelCall& call) {
   const int64_t step = staging ? kRowElements : kElementBlock;
   const double ns = kElementwiseNs * static_cast<double>(program.ops.size());
   for_blocks(call, numel, ns, [&](int64_t begin, int64_t end) {
-    Block block(program, call, sources);
+    Block block(program, call, sources, end - begin);
     for (int64_t at = begin; at < end; at += step) block.run(at, std::min(step, end - at));
   });
 }

@@ -44,6 +44,12 @@ void scatter_part(const TensorView& index, const TensorView& source, const Tenso
     const auto* indexes = index.as<const int64_t>() + offsets[0];
     const T* x = source.as<const T>() + offsets[1];
     T* target = out.as<T>() + offsets[2];
+    if (strides[0] == 0 && strides[1] == 1 && strides[2] == 1) {  // a whole row to one place
+      T* __restrict row = target + check(*indexes) * axis_stride;
+      const T* __restrict added = x;
+      for (int64_t i = 0; i < count; ++i) row[i] = Combine::apply(row[i], added[i]);
+      return;
+    }
     for (int64_t i = 0; i < count; ++i) {
       T& held = target[i * strides[2] + check(indexes[i * strides[0]]) * axis_stride];
       held = Combine::apply(held, x[i * strides[1]]);

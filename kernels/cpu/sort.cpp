@@ -2,6 +2,7 @@
 // insertion or digit by digit, so that equal keys keep their order.
 #include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "dispatch/error.h"
 #include "kernels/cpu/elementwise.h"
@@ -51,17 +52,22 @@ void insertion_sort(Item<Key>* items, int64_t count) {
 }
 
 /// By digits of 8 bits, lowest first; digits that are all alike are skipped. Gives the buffer that
-/// holds the result.
-template <typename Key>
+/// holds the result. `Count` holds the number of items.
+template <typename Count, typename Key>
 Item<Key>* digit_sort(Item<Key>* items, Item<Key>* other, int64_t count) {
-  for (size_t shift = 0; shift < 8 * sizeof(Key); shift += 8) {
-    int64_t starts[257] = {};
-    for (int64_t i = 0; i < count; ++i) ++starts[((items[i].key >> shift) & 0xFF) + 1];
-    if (starts[((items[0].key >> shift) & 0xFF) + 1] == count) continue;
-    for (int digit = 0; digit < 256; ++digit) starts[digit + 1] += starts[digit];
-    for (int64_t i = 0; i < count; ++i) {
-      other[starts[(items[i].key >> shift) & 0xFF]++] = items[i];
-    }
+  constexpr size_t kDigits = sizeof(Key);
+  Count starts[kDigits][256] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    for (size_t digit = 0; digit < kDigits; ++digit)
+      ++starts[digit][(items[i].key >> (8 * digit)) & 0xFF];
+  }
+  for (size_t digit = 0; digit < kDigits; ++digit) {
+    Count* const places = starts[digit];
+    const size_t shift = 8 * digit;
+    if (places[(items[0].key >> shift) & 0xFF] == static_cast<Count>(count)) continue;
+    Count before = 0;
+    for (int value = 0; value < 256; ++value) before += std::exchange(places[value], before);
+    for (int64_t i = 0; i < count; ++i) other[places[(items[i].key >> shift) & 0xFF]++] = items[i];
     std::swap(items, other);
   }
   return items;
@@ -77,7 +83,9 @@ void sort_line(const T* x, int64_t x_stride, int64_t count, bool descending, Ite
   if (count <= kInsertionSort) {
     insertion_sort(items, count);
   } else {
-    items = digit_sort(items, items + count, count);
+    constexpr int64_t kNarrow = int64_t{1} << 31;
+    items = count < kNarrow ? digit_sort<uint32_t>(items, items + count, count)
+                            : digit_sort<uint64_t>(items, items + count, count);
   }
   for (int64_t i = 0; i < count; ++i) {
     const auto from = static_cast<int64_t>(items[i].index);
