@@ -69,7 +69,7 @@ static: bootstrap ## programs that need glibc alone, in build/static/bin, and th
 	@$(call ctest,static,-L '^(portable|cli|opinfo)$$')
 
 PREFIX ?= /usr/local
-install: build ## library, headers and programs below PREFIX (/usr/local); DESTDIR is heeded
+install: programs ## library, headers and programs below PREFIX (/usr/local); DESTDIR is heeded
 	@cmake --install build/release --prefix $(PREFIX)
 
 deb: bootstrap ## the Debian packages remora-dev, remora-worker and remora-tools, in build/package
