@@ -44,6 +44,8 @@ struct WireStats {
   uint64_t graphs_defined = 0;
 };
 
+class CaptureRecorder;
+
 /// A prepared graph with its live set. Backends derive from it.
 class Plan {
  public:
@@ -118,6 +120,9 @@ class Backend {
   /// An owner allocates no more: memory that was kept for it is given back.
   virtual void retire(MemoryOwner owner) { (void)owner; }
   virtual WireStats wire_stats() const { return {}; }
+  /// What keeps the ops instead of a window, on a device that records and never runs (capture.h);
+  /// else null.
+  virtual CaptureRecorder* capture() { return nullptr; }
 };
 
 }  // namespace remora::dispatch

@@ -6,6 +6,7 @@
 #include "dispatch/device_state.h"
 #include "dispatch/device_text.h"
 #include "dispatch/fork_guard.h"
+#include "dispatch/limits.h"
 #include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/transfer.h"
@@ -33,7 +34,7 @@ std::string_view backend_name(BackendKind kind) {
   return "unknown";
 }
 
-Device Device::intern(dispatch::DeviceIdentity identity) {
+Device Device::intern(dispatch::DeviceIdentity identity, bool* is_new) {
   struct Table {
     absl::Mutex mutex;
     std::deque<dispatch::DeviceIdentity> identities ABSL_GUARDED_BY(mutex);  // addresses stay
@@ -43,6 +44,7 @@ Device Device::intern(dispatch::DeviceIdentity identity) {
   for (const dispatch::DeviceIdentity& known : table.identities) {
     if (known == identity) return Device(&known);
   }
+  if (is_new != nullptr) *is_new = true;
   return Device(&table.identities.emplace_back(std::move(identity)));
 }
 
@@ -64,6 +66,20 @@ Device Device::remote(std::string_view address, std::string_view inner) {
   return parse(text);
 }
 
+Device Device::capture() {
+  static absl::Mutex& mutex = *new absl::Mutex;  // guards `next`
+  static int next = 0;
+  const absl::MutexLock lock(&mutex);
+  while (next <= dispatch::kMaxDeviceIndex) {
+    bool is_new = false;
+    const Device device = intern({BackendKind::kCapture, next++, {}, {}}, &is_new);
+    if (is_new) return device;
+  }
+  throw Error(absl::ResourceExhaustedError(
+      str_cat("capture: all ", dispatch::kMaxDeviceIndex + 1,
+              " capture devices of this process are taken; open a new scope on one of them")));
+}
+
 Device Device::parse(std::string_view text) {
   return intern(value_or_throw(dispatch::parse_device(text)));
 }
@@ -73,6 +89,10 @@ Device Device::default_device() { return value_or_throw(dispatch::registry().def
 std::string Device::str() const { return dispatch::device_text(*identity_); }
 
 Device Device::autodiff() const {
+  if (kind() == BackendKind::kCapture) {
+    throw Error(absl::FailedPreconditionError(
+        str_cat("autodiff: ", str(), " records a graph and tracks no gradients")));
+  }
   Device device = *this;
   device.autodiff_ = true;
   return device;

@@ -50,6 +50,11 @@ class Device {
   static Device vulkan(int index = 0);
   /// `address` is "host:port" or "unix:/path"; `inner` is the worker's device text, "" its default.
   static Device remote(std::string_view address, std::string_view inner = "");
+  /// A new capture device, which records the ops on its tensors and runs none (client/capture).
+  /// Indices rise and are never given twice, nor is one given that a text form named before.
+  /// RESOURCE_EXHAUSTED after 65536 of them: a device is kept for ever, and takes any number of
+  /// scopes one after another.
+  static Device capture();
   /// A text form. Throws INVALID_ARGUMENT saying what is allowed.
   static Device parse(std::string_view text);
   /// REMORA_DEVICE, else the first kind of backends.def with a usable device.
@@ -62,7 +67,7 @@ class Device {
   bool is_remote() const { return kind() == BackendKind::kRemote; }
 
   /// The same hardware with gradients tracked; checkpointing stays as it was, else Disabled.
-  /// Idempotent.
+  /// Idempotent. Throws FAILED_PRECONDITION on a capture device.
   Device autodiff() const;
   /// Selects Balanced checkpointing. In this version the strategy is carried and checked, and
   /// nothing is recomputed yet. Throws FAILED_PRECONDITION without autodiff.
@@ -100,7 +105,7 @@ class Device {
  private:
   explicit Device(const dispatch::DeviceIdentity* identity) : identity_(identity) {}
   friend class dispatch::DeviceState;
-  static Device intern(dispatch::DeviceIdentity identity);
+  static Device intern(dispatch::DeviceIdentity identity, bool* is_new = nullptr);
 
   const dispatch::DeviceIdentity* identity_;
   bool autodiff_ = false;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dispatch/error.h"
+#include "dispatch/limits.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/worker_address.h"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kForms =
     "cpu, cuda:0, vulkan:0, remote, remote/cpu, remote://HOST:PORT, "
     "remote://HOST:PORT/cuda:0, "
-    "remote+unix:///PATH/cpu";
+    "remote+unix:///PATH/cpu, capture:0";
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -58,11 +59,11 @@ absl::StatusOr<DeviceIdentity> parse_plain(std::string_view text, std::string_vi
   if (!kind.has_value()) return unknown(whole);
   DeviceIdentity identity{.kind = *kind};
   if (colon != std::string_view::npos) {
-    const std::optional<int> index = parse_number(text.substr(colon + 1), 65535);
+    const std::optional<int> index = parse_number(text.substr(colon + 1), kMaxDeviceIndex);
     if (!index.has_value()) {
       return absl::InvalidArgumentError(
           str_cat("device '", whole, "': '", text.substr(colon + 1),
-                  "' is not an index; a number from 0 to 65535 is needed"));
+                  "' is not an index; a number from 0 to ", kMaxDeviceIndex, " is needed"));
     }
     identity.index = *index;
   }

@@ -17,6 +17,13 @@ inline constexpr size_t kMaxOpOutputs = 8;
 /// Entries of one list attribute.
 inline constexpr size_t kMaxAttrList = 64;
 
+/// The highest index of a device: "capture:65535".
+inline constexpr int kMaxDeviceIndex = 65535;
+
+/// Ops of a graph that is captured, and its inputs and initializers together.
+inline constexpr size_t kMaxCapturedOps = size_t{1} << 16;
+inline constexpr size_t kMaxCapturedInputs = size_t{1} << 16;
+
 /// Rows and columns of a matrix that is factored or solved: LAPACK counts in 32 bits.
 inline constexpr int64_t kMaxMatrixSide = int64_t{1} << 14;
 /// Order of a derivative: its factorial fits a double.

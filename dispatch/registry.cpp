@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "dispatch/capture.h"
 #include "dispatch/device_state.h"
 #include "dispatch/device_text.h"
 #include "dispatch/fork_guard.h"
@@ -64,8 +65,11 @@ bool Registry::has(BackendKind kind) const {
 
 std::string Registry::available() const {
   std::string names;
-  for (const auto& [kind, factory] : factories_)
+  const std::vector<KindRow> usable = default_order();
+  for (const auto& [kind, factory] : factories_) {
+    if (std::ranges::find(usable, kind, &KindRow::kind) == usable.end()) continue;
     names += str_cat(names.empty() ? "" : ", ", backend_name(kind));
+  }
   return names.empty() ? "none" : names;
 }
 
@@ -111,6 +115,10 @@ absl::StatusOr<Device> Registry::default_device() const {
     };
     const absl::StatusOr<DeviceIdentity> identity = parse_device(text);
     if (!identity.ok()) return in_variable(identity.status());
+    if (identity->kind == BackendKind::kCapture) {
+      return in_variable(absl::InvalidArgumentError(
+          "a capture device computes nothing, so it is never the default"));
+    }
     const absl::StatusOr<const BackendFactory*> backend_factory = factory(identity->kind);
     if (!backend_factory.ok()) return in_variable(backend_factory.status());
     if (identity->kind != BackendKind::kRemote) {
@@ -158,6 +166,7 @@ Registry& registry() {
     set_lock_checks();
     watch_forks();
     register_backends(*made);
+    made->add(BackendKind::kCapture, capture_factory());
     std::atexit([] { registry().stop(); });
     return made;
   }();

@@ -45,7 +45,7 @@ class Registry {
   void stop();
   /// The default device: REMORA_DEVICE, else the kinds in order. Errors name what is available.
   absl::StatusOr<Device> default_device() const;
-  /// "cpu, remote".
+  /// The kinds that execute: "cpu, remote".
   std::string available() const;
 
  private:
@@ -56,7 +56,8 @@ class Registry {
       ABSL_GUARDED_BY(mutex_);
 };
 
-/// The process's registry; its first use calls `register_backends`.
+/// The process's registry; its first use calls `register_backends` and adds capture, which every
+/// build has.
 Registry& registry();
 
 /// Adds every backend that was built. Defined once per program: by the library in

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "dispatch/capture.h"
 #include "dispatch/decompositions.h"
 #include "dispatch/registry.h"
 #include "dispatch/str_cat.h"
@@ -26,21 +27,6 @@ Specs inferred(const OpInfo& info, std::span<const Spec> inputs, const Attrs& at
   refuse(outputs.status());
 }
 
-/// True if the backend runs the op itself. Throws UNIMPLEMENTED if it can neither run nor expand
-/// it, or cannot hold a result.
-bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const Spec> outputs,
-               DeviceState& device) {
-  const DType dtype = op_dtype(info, inputs, outputs);
-  for (const Spec& output : outputs) {
-    if (!device.backend().supports(OpCode::full, output.dtype)) {
-      refuse_dtype(info, output.dtype, device);
-    }
-  }
-  if (device.backend().supports(info.code, dtype)) return true;
-  if (!info.fast) refuse_dtype(info, dtype, device);
-  return false;
-}
-
 Operands moved_to(DeviceState& device, std::span<const Value> inputs) {
   Operands operands;
   for (const Value& input : inputs) {
@@ -60,6 +46,25 @@ std::atomic<uint64_t>& process_seed() {
 }
 
 }  // namespace
+
+bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const Spec> outputs,
+               DeviceState& device) {
+  const DType dtype = op_dtype(info, inputs, outputs);
+  for (const Spec& output : outputs) {
+    if (!device.backend().supports(OpCode::full, output.dtype)) {
+      refuse_dtype(info, output.dtype, device);
+    }
+  }
+  if (device.backend().supports(info.code, dtype)) return true;
+  if (!info.fast) refuse_dtype(info, dtype, device);
+  return false;
+}
+
+uint64_t draw_offsets(const Spec& spec) {
+  // Four 32-bit words an offset; an f64 takes two of them.
+  const int64_t words = spec.numel() * (spec.dtype == DType::kF64 ? 2 : 1);
+  return static_cast<uint64_t>((words + 3) / 4);
+}
 
 DeviceState& route(std::span<const Value> inputs) {
   for (const Value& input : inputs) {
@@ -101,10 +106,8 @@ Value submit_random(OpCode code, const Spec& spec, const Device& device) {
   const Specs outputs = inferred(info, {}, attrs);
   DeviceState& target = device.state();
   is_native(info, {}, outputs, target);
-  // Four 32-bit words an offset; an f64 takes two of them.
-  const int64_t words = spec.numel() * (spec.dtype == DType::kF64 ? 2 : 1);
   return Recorder::current().record_random(target, info, std::move(attrs), outputs[0],
-                                           static_cast<uint64_t>((words + 3) / 4));
+                                           draw_offsets(spec));
 }
 
 Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs& attrs,
@@ -116,6 +119,15 @@ Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs&
 }
 
 void manual_seed(uint64_t seed) {
+  for (DeviceState* device : registry().opened()) {
+    CaptureRecorder* capture = device->backend().capture();
+    if (capture != nullptr && capture->active()) {
+      throw Error(absl::FailedPreconditionError(
+          str_cat("manual_seed: ", device->device().str(),
+                  " has an open capture scope; seed before the graph runs: its draws come from the "
+                  "generator of the device that it runs on")));
+    }
+  }
   process_seed().store(seed, std::memory_order_relaxed);
   for (DeviceState* device : registry().opened()) {
     const absl::MutexLock lock(&device->record_mutex_);

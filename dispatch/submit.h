@@ -22,6 +22,14 @@ Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
 Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs& attrs,
               const Device* device = nullptr);
 
+/// True if the device runs the op itself, false if it has to expand. Throws UNIMPLEMENTED if it can
+/// do neither or cannot hold a result.
+bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const Spec> outputs,
+               DeviceState& device);
+
+/// How far a draw of `spec` advances a generator.
+uint64_t draw_offsets(const Spec& spec);
+
 /// Draws from the device's generator: `code` is uniform or normal.
 Value submit_random(OpCode code, const Spec& spec, const Device& device);
 
@@ -29,6 +37,8 @@ Value submit_random(OpCode code, const Spec& spec, const Device& device);
 DeviceState& route(std::span<const Value> inputs);
 
 /// Sets the seed of every device's generator, and of those opened later, and their offsets to 0.
+/// Throws FAILED_PRECONDITION, and seeds none, while a capture device has an open scope: a captured
+/// graph draws from the generator of the device that it runs on.
 void manual_seed(uint64_t seed);
 /// The seed a device's generator starts with when the device is opened.
 uint64_t initial_seed();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "dispatch/capture.h"
 #include "dispatch/error.h"
 #include "dispatch/fork_guard.h"
 #include "dispatch/str_cat.h"
@@ -12,6 +13,14 @@
 
 namespace remora::dispatch {
 namespace {
+
+/// A capture device has no elements to give.
+void refuse_read(const Value& value) {
+  if (value->device().backend().capture() == nullptr) return;
+  throw Error(absl::FailedPreconditionError(
+      str_cat("read: ", value->device().device().str(), " records a graph and computes nothing, so ",
+              value->spec().str(), " has no elements to read; complete the scope and run the graph")));
+}
 
 /// Ends what `value` waits for, of whatever thread, and this thread's window on its device.
 void end_windows_before(const Value& value) {
@@ -62,6 +71,7 @@ Value upload(const Device& device, HostData data) {
 
 void read_async(const Value& value, ReadCallback done) {
   DeviceState& device = value->device();
+  refuse_read(value);
   end_windows_before(value);
   Recorder::current().wait_for_room(device);
   device.executor().push(device.queue(), ReadTask{value, std::move(done)});
@@ -97,6 +107,7 @@ struct JointRead {
 
 void read_all_async(std::span<const Value> values, std::vector<ReadCallback> done) {
   std::vector<std::pair<DeviceState*, std::shared_ptr<JointRead>>> reads;
+  for (const Value& value : values) refuse_read(value);
   for (const Value& value : values) end_windows_before(value);
   for (size_t i = 0; i < values.size(); ++i) {
     DeviceState* device = &values[i]->device();
@@ -151,6 +162,13 @@ void wait_for_tasks(DeviceState& device) {
 Value transfer(const Value& value, const Device& device) {
   DeviceState& target_device = device.state();
   if (&target_device == &value->device()) return value;
+  CaptureRecorder* recorder = target_device.backend().capture();
+  if (CaptureRecorder* source = value->device().backend().capture(); source != nullptr) {
+    source->check_may_leave(value, device);
+  }
+  if (recorder != nullptr) {
+    if (Value known = recorder->copy_of(value)) return known;
+  }
   if (!target_device.backend().supports(OpCode::full, value->spec().dtype)) {
     throw Error(absl::UnimplementedError(
         str_cat("to: ", dtype_name(value->spec().dtype), " is not supported on ", device.str())));
@@ -163,6 +181,7 @@ Value transfer(const Value& value, const Device& device) {
   source_device.executor().push(source_device.queue(),
                                 CallTask{value, [value, target] { start_copy(value, target); }});
   source_device.executor().kick();
+  if (recorder != nullptr) recorder->remember_copy(value, target);
   return target;
 }
 

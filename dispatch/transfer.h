@@ -17,7 +17,7 @@ namespace remora::dispatch {
 Value upload(const Device& device, HostData data);
 
 /// Ends the windows that `value` depends on and asks for its bytes; `done` is called once, on any
-/// thread.
+/// thread. Throws FAILED_PRECONDITION for a value of a capture device.
 void read_async(const Value& value, ReadCallback done);
 
 /// The same for several values of any devices, one callback each. What lives on one device is asked
@@ -29,7 +29,8 @@ void read_all_async(std::span<const Value> values, std::vector<ReadCallback> don
 HostData read(const Value& value);
 
 /// The value on another device. Same device: the value itself. A hard end on both devices; does not
-/// wait.
+/// wait. From a capture device only host data goes, and only to another; the rest is refused with
+/// FAILED_PRECONDITION.
 Value transfer(const Value& value, const Device& device);
 
 /// Runs the device's tasks on this thread, or waits for whoever runs them, until `done()`. Throws

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "dispatch/capture.h"
 #include "dispatch/error.h"
 #include "dispatch/fork_guard.h"
 #include "dispatch/limits.h"
@@ -155,6 +156,7 @@ struct Recorder::Entry {
   Window::Mark mark{};
   Generator generator_mark;
   uint64_t generator_end = 0;  // offset after this call's last draw
+  CaptureRecorder::Mark capture_mark;
 };
 
 namespace {
@@ -191,6 +193,10 @@ Values Recorder::record(DeviceState& device, const OpInfo& info, std::span<const
                         const Attrs& attrs, std::span<const Spec> specs) {
   throw_if_forked();
   Entry& mine = entry(device);
+  if (CaptureRecorder* capture = device.backend().capture(); capture != nullptr) {
+    mark_if_in_call(mine);
+    return capture->record(info, inputs, attrs, specs);
+  }
   if (std::exchange(mine.fresh, false)) wait_for_room(device);
   Values outputs;
   bool handed_over = false;
@@ -214,6 +220,10 @@ Value Recorder::record_random(DeviceState& device, const OpInfo& info, RandomAtt
                               const Spec& spec, uint64_t offsets) {
   throw_if_forked();
   Entry& mine = entry(device);
+  if (CaptureRecorder* capture = device.backend().capture(); capture != nullptr) {
+    mark_if_in_call(mine);
+    return capture->record(info, {}, attrs, {&spec, 1})[0];
+  }
   if (std::exchange(mine.fresh, false)) wait_for_room(device);
   Values outputs;
   {
@@ -232,6 +242,10 @@ Value Recorder::record_random(DeviceState& device, const OpInfo& info, RandomAtt
 void Recorder::mark_if_in_call(Entry& mine) {
   if (call_depth_ == 0 || mine.marked) return;
   mine.marked = true;
+  if (CaptureRecorder* capture = mine.device->backend().capture(); capture != nullptr) {
+    mine.capture_mark = capture->mark();
+    return;
+  }
   mine.mark = mine.window.mark();
   mine.generator_mark = mine.device->generator_;
   mine.generator_end = mine.generator_mark.offset;
@@ -264,6 +278,30 @@ void Recorder::wait_for_room(DeviceState& device) {
   flush_all_but(device);
   device.executor_.kick();
   device.executor_.wait_for_room(device.queue_);
+}
+
+void Recorder::hand_over(DeviceState& device, WindowRun run) {
+  throw_if_forked();
+  wait_for_room(device);
+  {
+    const absl::MutexLock lock(&device.record_mutex_);
+    device.windows_.fetch_add(1, std::memory_order_relaxed);
+    device.ops_.fetch_add(run.graph->ops.size(), std::memory_order_relaxed);
+    device.executor_.push(device.queue_, std::move(run));
+  }
+  // A worker is told together with what comes next, a read as a rule: one frame for both.
+  if (!device.backend().runs_inline()) device.executor_.kick();
+  if (sync_mode() && call_depth_ == 0) {
+    flush(device);
+    device.executor_.wait_until_empty(device.queue_);
+  }
+}
+
+Generator Recorder::take_offsets(DeviceState& device, uint64_t offsets) {
+  const absl::MutexLock lock(&device.record_mutex_);
+  const Generator before = device.generator_;
+  device.generator_.offset += offsets;
+  return before;
 }
 
 void Recorder::end_window(DeviceState& device) {
@@ -307,6 +345,11 @@ CallScope::~CallScope() {
     Recorder::Entry& mine = *recorder.entries_[i];
     if (!mine.marked) continue;
     mine.marked = false;
+    CaptureRecorder* capture = mine.device->backend().capture();
+    if (capture != nullptr) {
+      if (failed) capture->rewind(mine.capture_mark);
+      continue;
+    }
     if (!failed) {
       recorder.after_record(mine);
       continue;

@@ -82,6 +82,12 @@ class Recorder {
   Value record_random(DeviceState& device, const OpInfo& info, RandomAttrs attrs, const Spec& spec,
                       uint64_t offsets);
 
+  /// Hands over a window that was not recorded here, of a graph that exists already. What it reads
+  /// is in no open window.
+  void hand_over(DeviceState& device, WindowRun run);
+  /// Takes `offsets` of the device's generator: what a draw that is not recorded here uses.
+  static Generator take_offsets(DeviceState& device, uint64_t offsets);
+
   /// Ends this thread's window on `device` hard and hands it over.
   void flush(DeviceState& device);
   /// The same on every device: before this thread blocks.
