@@ -17,9 +17,9 @@ struct AutodiffContext {
   static AutodiffContext of(const Device& device) {
     return {device.has_autodiff(), device.checkpointing()};
   }
-  /// `device` with this context's autodiff flags.
+  /// `device` with this context's autodiff flags; a capture device, which has none, as it is.
   Device apply_to(const Device& device) const {
-    if (!enabled) return device.without_autodiff();
+    if (!enabled || device.kind() == BackendKind::kCapture) return device.without_autodiff();
     const Device tracked = device.without_autodiff().autodiff();
     return strategy == Checkpointing::kBalanced ? tracked.gradient_checkpointing() : tracked;
   }

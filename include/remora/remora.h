@@ -2,6 +2,8 @@
 #pragma once
 
 #include "client/autodiff/autodiff.h"
+#include "client/capture/captured_graph.h"
+#include "client/capture/scope.h"
 #include "client/data/csv.h"
 #include "client/data/data_loader.h"
 #include "client/data/dataset.h"
