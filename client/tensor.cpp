@@ -50,9 +50,10 @@ std::vector<ReadFuture> read_all(std::initializer_list<Tensor> tensors) {
 Tensor Tensor::to(const Device& device) const {
   if (value()->device().device() == device) return *this;
   if (device.kind() == BackendKind::kCapture && requires_grad() && grad_enabled()) {
-    fail_precondition(str_cat("to: a tracked tensor cannot be moved to ", device.str(),
-                              ", which records a graph and tracks no gradients; detach it first, or "
-                              "record under no_grad"));
+    fail_precondition(
+        str_cat("to: a tracked tensor cannot be moved to ", device.str(),
+                ", which records a graph and tracks no gradients; detach it first, or "
+                "record under no_grad"));
   }
   dispatch::Value moved = dispatch::transfer(value_, device);
   if (!requires_grad() || !grad_enabled()) return Tensor(std::move(moved), context_);
@@ -79,8 +80,8 @@ Tensor Tensor::require_grad() const {
                                    " has no gradient; only floating-point tensors do"));
   }
   if (value()->device().device().kind() == BackendKind::kCapture) {
-    fail_precondition(str_cat("require_grad: ", device().str(),
-                              " records a graph and tracks no gradients"));
+    fail_precondition(
+        str_cat("require_grad: ", device().str(), " records a graph and tracks no gradients"));
   }
   if (!context_.enabled) {
     fail_precondition(str_cat("require_grad: the tensor was made on ", device().str(),

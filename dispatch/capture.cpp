@@ -88,8 +88,8 @@ CaptureRecorder& capture_recorder(const Device& device) {
 
 void CaptureRecorder::check_open(std::string_view action) const {
   if (scope_.open) return;
-  wrong_state(str_cat(action, ": ", device_.str(),
-                      " has no open capture scope; capture::Scope opens one"));
+  wrong_state(
+      str_cat(action, ": ", device_.str(), " has no open capture scope; capture::Scope opens one"));
 }
 
 void CaptureRecorder::begin() {

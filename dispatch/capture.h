@@ -45,8 +45,8 @@ class CaptureRecorder {
                 std::span<const Spec> specs);
 
   /// The graph from `inputs` to `outputs`, and closes the scope: the ops that the outputs need and
-  /// every draw. Waits for host data that is still on its way. INVALID_ARGUMENT for a tensor that the
-  /// scope does not know, that comes twice, an input that was not declared or was computed, a
+  /// every draw. Waits for host data that is still on its way. INVALID_ARGUMENT for a tensor that
+  /// the scope does not know, that comes twice, an input that was not declared or was computed, a
   /// declared input that the outputs need and `inputs` lacks; then the scope stays open.
   CapturedProgram complete(std::span<const Value> inputs, std::span<const Value> outputs);
 

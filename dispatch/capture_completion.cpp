@@ -47,8 +47,8 @@ class CaptureRecorder::Completion {
                      ", unknown to the scope on ", device_.str()));
     }
     if (scope_.origins.contains(value.get()) || !value->settled() || !value->poisoned()) return;
-    refuse(str_cat(which, " ", index, " is unknown to this scope: ",
-                   std::string(value->error().message())));
+    refuse(str_cat(which, " ", index,
+                   " is unknown to this scope: ", std::string(value->error().message())));
   }
 
   void check_inputs() {
@@ -62,8 +62,9 @@ class CaptureRecorder::Completion {
       }
       if (origin->second.op >= 0) {
         const RecordedOp& op = scope_.ops[static_cast<size_t>(origin->second.op)];
-        refuse(str_cat("input ", i, " (", inputs_[i]->spec().str(), ") is a product of the graph, of ",
-                       op.info->name, "; an input is what scope.input() gave"));
+        refuse(str_cat("input ", i, " (", inputs_[i]->spec().str(),
+                       ") is a product of the graph, of ", op.info->name,
+                       "; an input is what scope.input() gave"));
       }
       int64_t& listed = listed_[origin->second.index];
       if (listed >= 0) refuse(str_cat("input ", i, " is a duplicate of input ", listed));
@@ -134,8 +135,8 @@ class CaptureRecorder::Completion {
   }
 
   uint32_t initializer_of(const Value& value) {
-    const auto [index, is_new] = initializers_.try_emplace(
-        value.get(), static_cast<uint32_t>(program_.initializers.size()));
+    const auto [index, is_new] =
+        initializers_.try_emplace(value.get(), static_cast<uint32_t>(program_.initializers.size()));
     if (is_new) program_.initializers.push_back(captured_host_data(value));
     return index->second;
   }
@@ -144,8 +145,8 @@ class CaptureRecorder::Completion {
   const Scope scope_;
   const std::span<const Value> inputs_;
   const std::span<const Value> outputs_;
-  std::vector<int64_t> listed_;  // by declared input: its place among `inputs_`, or -1
-  std::vector<bool> needed_;     // by op
+  std::vector<int64_t> listed_;         // by declared input: its place among `inputs_`, or -1
+  std::vector<bool> needed_;            // by op
   std::vector<uint32_t> first_output_;  // by op, in the graph
   std::map<std::pair<Kind, uint32_t>, uint32_t> externals_;
   absl::flat_hash_map<const ValueNode*, uint32_t> initializers_;
@@ -163,9 +164,9 @@ CapturedProgram CaptureRecorder::complete(std::span<const Value> inputs,
   }
   CapturedProgram program = Completion(device_, std::move(scope), inputs, outputs).run();
   if (program.externals.size() > kMaxCapturedInputs) {
-    throw Error(absl::ResourceExhaustedError(
-        str_cat("complete: ", program.externals.size(), " inputs and initializers, more than ",
-                kMaxCapturedInputs)));
+    throw Error(absl::ResourceExhaustedError(str_cat("complete: ", program.externals.size(),
+                                                     " inputs and initializers, more than ",
+                                                     kMaxCapturedInputs)));
   }
   end();
   return program;

@@ -53,9 +53,8 @@ class ProgramDecoder {
   explicit ProgramDecoder(std::string_view bytes) : in_(bytes) {}
 
   absl::StatusOr<CapturedProgram> decode() {
-    REMORA_RETURN_IF_ERROR(read_specs("inputs", [&](Spec spec) {
-      program_.inputs.push_back(std::move(spec));
-    }));
+    REMORA_RETURN_IF_ERROR(
+        read_specs("inputs", [&](Spec spec) { program_.inputs.push_back(std::move(spec)); }));
     REMORA_RETURN_IF_ERROR(read_specs("initializers", [&](Spec spec) {
       program_.initializers.emplace_back(std::move(spec), nullptr);
     }));
@@ -99,15 +98,15 @@ class ProgramDecoder {
   }
 
   absl::Status read_sources(std::string_view field, std::vector<CapturedSource>& sources) {
-    REMORA_ASSIGN_OR_RETURN(const size_t count,
-                            read_count(field, kMaxCapturedOps * kMaxOpOutputs));
+    REMORA_ASSIGN_OR_RETURN(const size_t count, read_count(field, kMaxCapturedOps * kMaxOpOutputs));
     for (size_t i = 0; i < count; ++i) {
       uint64_t coded = 0;
       if (!read_varint(in_, coded)) return malformed(field, "cut short");
       const uint64_t index = coded / kSourceKinds;
-      if (index > UINT32_MAX) return malformed(field, str_cat("the index ", index, " is too large"));
-      sources.push_back({static_cast<CapturedSource::Kind>(coded % kSourceKinds),
-                         static_cast<uint32_t>(index)});
+      if (index > UINT32_MAX)
+        return malformed(field, str_cat("the index ", index, " is too large"));
+      sources.push_back(
+          {static_cast<CapturedSource::Kind>(coded % kSourceKinds), static_cast<uint32_t>(index)});
     }
     return absl::OkStatus();
   }
@@ -126,8 +125,8 @@ class ProgramDecoder {
                                             wanted_inputs, " external inputs"));
     }
     if (program_.params.size() != wanted_params) {
-      return malformed("params", str_cat(program_.params.size(), " for a graph with ",
-                                         wanted_params));
+      return malformed("params",
+                       str_cat(program_.params.size(), " for a graph with ", wanted_params));
     }
     if (program_.outputs.empty()) return malformed("outputs", "there is none");
     for (size_t i = 0; i < program_.externals.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a capture scope gives: a graph in relative form, the values of its params, where its external
-// inputs come from, and the host data among them. Plain data; immutable once built.
+// What a capture scope gives: a graph in relative form, the values of its params, where its
+// external inputs come from, and the host data among them. Plain data; immutable once built.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct CapturedProgram {
 std::string encode_program(const CapturedProgram& program);
 
 /// The program of `bytes`, whose initializers have Specs but no bytes yet. INVALID_ARGUMENT names
-/// what is wrong: every count, source, Spec and shape rule is checked again, and nothing is allocated
-/// beyond a multiple of what `bytes` really holds. RESOURCE_EXHAUSTED beyond limits.h.
+/// what is wrong: every count, source, Spec and shape rule is checked again, and nothing is
+/// allocated beyond a multiple of what `bytes` really holds. RESOURCE_EXHAUSTED beyond limits.h.
 absl::StatusOr<CapturedProgram> decode_program(std::string_view bytes);
 
 /// 32 hex digits of the XXH3-128 of `encode_program` and every initializer's bytes.

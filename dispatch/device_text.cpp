@@ -61,9 +61,9 @@ absl::StatusOr<DeviceIdentity> parse_plain(std::string_view text, std::string_vi
   if (colon != std::string_view::npos) {
     const std::optional<int> index = parse_number(text.substr(colon + 1), kMaxDeviceIndex);
     if (!index.has_value()) {
-      return absl::InvalidArgumentError(
-          str_cat("device '", whole, "': '", text.substr(colon + 1),
-                  "' is not an index; a number from 0 to ", kMaxDeviceIndex, " is needed"));
+      return absl::InvalidArgumentError(str_cat("device '", whole, "': '", text.substr(colon + 1),
+                                                "' is not an index; a number from 0 to ",
+                                                kMaxDeviceIndex, " is needed"));
     }
     identity.index = *index;
   }

@@ -47,8 +47,8 @@ class Replay {
     for (const GraphOp& op : graph.ops) {
       specs.clear();
       for (const Position position : op.inputs) specs.push_back(graph.spec(position));
-      const auto outputs = std::span(graph.outputs)
-                               .subspan(op.first_output, static_cast<size_t>(op.info->outputs));
+      const auto outputs =
+          std::span(graph.outputs).subspan(op.first_output, static_cast<size_t>(op.info->outputs));
       if (!is_native(*op.info, specs, outputs, device_)) whole = false;
     }
     return whole;
@@ -71,8 +71,8 @@ class Replay {
     for (const CapturedSource& source : program_.outputs) {
       if (source.kind != Kind::kResult) continue;
       run.live[source.index] = true;
-      results_[source.index] = Value::make(ValueId(run.window, source.index),
-                                           graph.outputs[source.index], &device_);
+      results_[source.index] =
+          Value::make(ValueId(run.window, source.index), graph.outputs[source.index], &device_);
     }
     run.outputs = results_;
     Recorder::current().hand_over(device_, std::move(run));

@@ -11,9 +11,10 @@
 
 namespace remora::dispatch {
 
-/// The program's outputs on `device`, where `inputs` and `initializers` live, with the Specs that the
-/// program states. Does not wait. Draws take the device's generator as the recorded calls would.
-/// Throws UNIMPLEMENTED for an op that the device neither runs nor can expand; then nothing ran.
+/// The program's outputs on `device`, where `inputs` and `initializers` live, with the Specs that
+/// the program states. Does not wait. Draws take the device's generator as the recorded calls
+/// would. Throws UNIMPLEMENTED for an op that the device neither runs nor can expand; then nothing
+/// ran.
 Values replay(const CapturedProgram& program, DeviceState& device, std::span<const Value> inputs,
               std::span<const Value> initializers);
 

@@ -17,9 +17,9 @@ namespace {
 /// A capture device has no elements to give.
 void refuse_read(const Value& value) {
   if (value->device().backend().capture() == nullptr) return;
-  throw Error(absl::FailedPreconditionError(
-      str_cat("read: ", value->device().device().str(), " records a graph and computes nothing, so ",
-              value->spec().str(), " has no elements to read; complete the scope and run the graph")));
+  throw Error(absl::FailedPreconditionError(str_cat(
+      "read: ", value->device().device().str(), " records a graph and computes nothing, so ",
+      value->spec().str(), " has no elements to read; complete the scope and run the graph")));
 }
 
 /// Ends what `value` waits for, of whatever thread, and this thread's window on its device.

@@ -62,7 +62,8 @@ std::vector<Tensor> CapturedGraph::run(std::span<const Tensor> inputs, const Dev
     }
     if (inputs[i].requires_grad() && grad_enabled()) {
       throw Error(absl::FailedPreconditionError(
-          str_cat("run: input ", i, " is tracked, and a captured graph has no gradients; detach it "
+          str_cat("run: input ", i,
+                  " is tracked, and a captured graph has no gradients; detach it "
                   "or run it under no_grad")));
     }
   }
@@ -85,7 +86,8 @@ std::string CapturedGraph::str() const { return list_program(program()); }
 std::string CapturedGraph::dot() const { return draw_program(program()); }
 
 void CapturedGraph::save(const std::filesystem::path& path) const {
-  throw_if_error(io::prefixed(str_cat("save: ", path.string()), io::write_captured(path, program())));
+  throw_if_error(
+      io::prefixed(str_cat("save: ", path.string()), io::write_captured(path, program())));
 }
 
 CapturedGraph CapturedGraph::load(const std::filesystem::path& path) {

@@ -1,4 +1,5 @@
-// CapturedGraph: ops and weights to keep. It runs on any device, goes to a file and back, and prints.
+// CapturedGraph: ops and weights to keep. It runs on any device, goes to a file and back, and
+// prints.
 //
 //     capture::CapturedGraph graph = capture::CapturedGraph::load("digits.graph");
 //     Tensor logits = graph.run({images}, Device::parse("remote://gpu-box:7070"))[0];
@@ -23,11 +24,12 @@ class CapturedGraph {
  public:
   explicit CapturedGraph(dispatch::CapturedProgram program);
 
-  /// The outputs on `device`, for inputs of the Specs that were declared; inputs elsewhere are moved
-  /// there. Same bits as the recorded calls give there. Draws (dropout, normal) are made anew by each
-  /// run from the generator of `device`, as the recorded calls would. Does not wait, and sends a
-  /// worker nothing by itself: the run goes with the read that follows, or with `device.flush()`, as
-  /// one message. The first run on a device takes the initializers there, where they stay.
+  /// The outputs on `device`, for inputs of the Specs that were declared; inputs elsewhere are
+  /// moved there. Same bits as the recorded calls give there. Draws (dropout, normal) are made anew
+  /// by each run from the generator of `device`, as the recorded calls would. Does not wait, and
+  /// sends a worker nothing by itself: the run goes with the read that follows, or with
+  /// `device.flush()`, as one message. The first run on a device takes the initializers there,
+  /// where they stay.
   ///
   /// On a capture device the ops become part of its open scope.
   ///

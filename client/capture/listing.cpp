@@ -62,9 +62,9 @@ std::string node_line(std::string_view node, std::string_view shape, std::string
 }  // namespace
 
 std::string list_program(const CapturedProgram& program) {
-  std::string out = str_cat("captured graph: ", program.inputs.size(), " inputs, ",
-                            program.initializers.size(), " initializers, ", op_count(program),
-                            " ops, ", program.outputs.size(), " outputs\n");
+  std::string out =
+      str_cat("captured graph: ", program.inputs.size(), " inputs, ", program.initializers.size(),
+              " initializers, ", op_count(program), " ops, ", program.outputs.size(), " outputs\n");
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     out += str_cat("in", i, " : ", program.inputs[i].str(), "\n");
   }
@@ -117,8 +117,8 @@ std::string draw_program(const CapturedProgram& program) {
     const GraphOp& op = program.graph->ops[k];
     const std::string node = str_cat("op", op.first_output);
     const std::string attributes = attrs_str(program.attrs_of(op));
-    out += node_line(node, "box",
-                     str_cat(op.info->name, attributes.empty() ? "" : "\n", attributes));
+    out +=
+        node_line(node, "box", str_cat(op.info->name, attributes.empty() ? "" : "\n", attributes));
     for (const Position position : op.inputs) {
       out += str_cat("  ", node_of(program, source_of(program, position)), " -> ", node,
                      " [label=", dot_quoted(program.graph->spec(position).str()), "];\n");

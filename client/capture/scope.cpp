@@ -32,8 +32,8 @@ CapturedGraph Scope::complete(std::span<const Tensor> inputs, std::span<const Te
     for (const Tensor& tensor : tensors) values.push_back(tensor.value());
     return values;
   };
-  CapturedGraph graph(dispatch::capture_recorder(device_).complete(values_of(inputs),
-                                                                   values_of(outputs)));
+  CapturedGraph graph(
+      dispatch::capture_recorder(device_).complete(values_of(inputs), values_of(outputs)));
   open_ = false;
   return graph;
 }

@@ -1,5 +1,5 @@
-// capture::Scope: while one is open on a capture device, the ops on that device's tensors are kept as
-// a graph instead of being run.
+// capture::Scope: while one is open on a capture device, the ops on that device's tensors are kept
+// as a graph instead of being run.
 //
 //     const Device recorder = Device::capture();
 //     model.to(recorder);
@@ -8,11 +8,11 @@
 //     Tensor logits = model(images);
 //     capture::CapturedGraph graph = scope.complete({images}, {logits});
 //
-// Tensors of host data and those moved there from other devices become initializers: the graph holds
-// their elements. They belong to the device and may serve several scopes; what was declared or
-// computed in a scope records no more once it is closed. Ops on it throw FAILED_PRECONDITION then, as
-// do reads at any time: nothing has been computed. One scope at a time per device; those of different
-// devices are independent. Any thread may record.
+// Tensors of host data and those moved there from other devices become initializers: the graph
+// holds their elements. They belong to the device and may serve several scopes; what was declared
+// or computed in a scope records no more once it is closed. Ops on it throw FAILED_PRECONDITION
+// then, as do reads at any time: nothing has been computed. One scope at a time per device; those
+// of different devices are independent. Any thread may record.
 #pragma once
 
 #include <initializer_list>
@@ -35,11 +35,12 @@ class Scope {
   /// A tensor that each run of the graph brings. FAILED_PRECONDITION once the scope is closed.
   Tensor input(const Spec& spec);
 
-  /// The graph from `inputs` to `outputs`, with the ops that the outputs need and every draw; closes
-  /// the scope. Waits for elements that are still on their way from other devices. INVALID_ARGUMENT,
-  /// naming the tensor's place, for one that this scope does not know, one that comes twice, an input
-  /// that was not declared or that the graph computes, a declared input that the outputs need and
-  /// that is not listed, no output; then the scope stays open. FAILED_PRECONDITION once it is closed.
+  /// The graph from `inputs` to `outputs`, with the ops that the outputs need and every draw;
+  /// closes the scope. Waits for elements that are still on their way from other devices.
+  /// INVALID_ARGUMENT, naming the tensor's place, for one that this scope does not know, one that
+  /// comes twice, an input that was not declared or that the graph computes, a declared input that
+  /// the outputs need and that is not listed, no output; then the scope stays open.
+  /// FAILED_PRECONDITION once it is closed.
   CapturedGraph complete(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   CapturedGraph complete(std::initializer_list<Tensor> inputs,
                          std::initializer_list<Tensor> outputs) {

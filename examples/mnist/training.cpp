@@ -5,6 +5,7 @@
 #include "dispatch/device_state.h"
 #include "dispatch/str_cat.h"
 #include "examples/mnist/mnist_data.h"
+#include "examples/mnist/model.h"
 #include "remora/remora.h"
 
 namespace remora::mnist {
@@ -14,17 +15,6 @@ namespace {
 constexpr uint64_t kSeed = 1;
 constexpr double kLargestRate = 4e-3;
 constexpr int64_t kTestBatch = 500;
-
-nn::Sequential make_model() {
-  return nn::Sequential(nn::Conv2d(1, 16, 3, {.padding = 1}), nn::BatchNorm2d(16), nn::ReLU(),
-                        nn::MaxPool2d(2),  // 28 x 28 -> 14 x 14
-                        nn::Conv2d(16, 32, 3, {.padding = 1}), nn::BatchNorm2d(32), nn::ReLU(),
-                        nn::MaxPool2d(2),  // -> 7 x 7
-                        nn::Flatten(), nn::Linear(1568, 128), nn::ReLU(), nn::Linear(128, 10));
-}
-
-/// Bytes as numbers of about mean 0 and deviation 1.
-Tensor normalized(const Tensor& images) { return (astype(images, DType::kF32) - 33.3) / 78.6; }
 
 double test_accuracy(nn::Module& model, const data::ResidentDataset& test) {
   const NoGrad guard;

@@ -1,14 +1,16 @@
-// Captured graphs as a program uses them: recorded from tensors, run on every device, kept in files.
+// Captured graphs as a program uses them: recorded from tensors, run on every device, kept in
+// files.
 #include "client/capture/captured_graph.h"
 #include "client/capture/scope.h"
 
-#include <fstream>
+#include <functional>
+#include <sstream>
 
-#include "client/data/dataset.h"
 #include "client/io/tensor_files.h"
 #include "client/nn/activations.h"
 #include "client/nn/convolution.h"
 #include "client/nn/layers.h"
+#include "client/nn/normalization.h"
 #include "client/ops.h"
 #include "dispatch/device_state.h"
 #include "dispatch/error.h"
@@ -52,7 +54,7 @@ std::vector<std::byte> bytes_of(const Tensor& tensor) {
 
 /// What the MNIST example trains, for 8 x 8 images.
 nn::Sequential classifier() {
-  return nn::Sequential(nn::Conv2d(1, 8, 3), nn::BatchNorm(8), nn::ReLU(), nn::Flatten(),
+  return nn::Sequential(nn::Conv2d(1, 8, 3), nn::BatchNorm2d(8), nn::ReLU(), nn::Flatten(),
                         nn::Linear(288, 10));
 }
 
@@ -100,8 +102,8 @@ TEST_P(OnDevice, capture_runs_every_dtype) {
   std::vector<Tensor> outputs;
   std::vector<Tensor> arguments;
   const Tensor numbers = from_data({0, 1, 2, 3}, {4}, device());
-#define DTYPE(number, enumerator, ...)                                           \
-  inputs.push_back(scope.input({DType::enumerator, {4}}));                       \
+#define DTYPE(number, enumerator, ...)                                                            \
+  inputs.push_back(scope.input({DType::enumerator, {4}}));                                        \
   outputs.push_back(concat({inputs.back(), astype(numbers, DType::enumerator).to(recorder)}, 0)); \
   arguments.push_back(astype(numbers, DType::enumerator));
 #include "dispatch/dtypes.def"
@@ -167,8 +169,7 @@ TEST_P(OnDevice, a_graph_without_ops_gives_what_it_takes_and_holds) {
   const Device recorder = Device::capture();
   Scope scope(recorder);
   const Tensor x = scope.input({DType::kI64, {}});
-  const CapturedGraph graph =
-      scope.complete({x}, {x, from_data({1.0f, 2.0f}, {2}, recorder)});
+  const CapturedGraph graph = scope.complete({x}, {x, from_data({1.0f, 2.0f}, {2}, recorder)});
   const test::TemporaryFolder folder;
   graph.save(folder.path() / "none");
   const CapturedGraph loaded = CapturedGraph::load(folder.path() / "none");
@@ -188,15 +189,15 @@ TEST(CapturedGraph, capture_refuses_autodiff) {
   EXPECT_TRUE(refused(error_of([&] { (void)tracked.to(recorder); }),
                       absl::StatusCode::kFailedPrecondition, {"tracked", recorder.str()}));
   const Tensor x = scope.input({DType::kF32, {2}});
-  EXPECT_TRUE(refused(error_of([&] { (void)(x + tracked); }),
-                      absl::StatusCode::kFailedPrecondition, {"tracked", recorder.str()}));
-  EXPECT_TRUE(refused(error_of([&] { (void)(tracked + x); }),
-                      absl::StatusCode::kFailedPrecondition, {recorder.str(), "cpu"}));
+  EXPECT_TRUE(refused(error_of([&] { (void)(x + tracked); }), absl::StatusCode::kFailedPrecondition,
+                      {"tracked", recorder.str()}));
+  EXPECT_TRUE(refused(error_of([&] { (void)(tracked + x); }), absl::StatusCode::kFailedPrecondition,
+                      {recorder.str(), "cpu"}));
   const Tensor enabled = Tensor::from_inner(x, AutodiffContext{true, Checkpointing::kDisabled});
   EXPECT_TRUE(refused(error_of([&] { (void)enabled.require_grad(); }),
                       absl::StatusCode::kFailedPrecondition, {"require_grad", recorder.str()}));
-  EXPECT_TRUE(refused(error_of([&] { sum(x).backward(); }),
-                      absl::StatusCode::kFailedPrecondition, {"backward"}));
+  EXPECT_TRUE(refused(error_of([&] { sum(x).backward(); }), absl::StatusCode::kFailedPrecondition,
+                      {"backward"}));
   const auto guard = no_grad();
   const Tensor result = x + tracked;
   EXPECT_FALSE(result.device().has_autodiff());
@@ -231,7 +232,9 @@ TEST(CapturedGraph, a_scope_ends_with_its_block_and_its_completion) {
   Scope scope(recorder);
   const Tensor x = scope.input({DType::kF32, {2}});
   (void)scope.complete({x}, {-x});
-  EXPECT_TRUE(refused(error_of([&] { scope.input({DType::kF32, {2}}); }),
+  EXPECT_TRUE(refused(error_of([&] {
+                        scope.input({DType::kF32, {2}});
+                      }),
                       absl::StatusCode::kFailedPrecondition, {"input", "is complete"}));
   EXPECT_TRUE(refused(error_of([&] { (void)scope.complete({x}, {x}); }),
                       absl::StatusCode::kFailedPrecondition, {"complete"}));
@@ -265,8 +268,7 @@ TEST(CapturedGraph, an_unloaded_graph_runs_again) {
   const Device recorder = Device::capture();
   Scope scope(recorder);
   const Tensor x = scope.input({DType::kF32, {2}});
-  const CapturedGraph graph =
-      scope.complete({x}, {x + from_data({1.0f, 2.0f}, {2}, recorder)});
+  const CapturedGraph graph = scope.complete({x}, {x + from_data({1.0f, 2.0f}, {2}, recorder)});
   const Device cpu = Device::cpu();
   const Tensor one = ones({2}, cpu);
   EXPECT_EQ(graph.run({one}, cpu)[0].to_vector<float>(), (std::vector<float>{2, 3}));

@@ -69,11 +69,11 @@ TEST(Capture, capture_records_values_and_boundaries) {
   EXPECT_EQ(program.inputs, std::vector<Spec>{kThree});
   ASSERT_EQ(program.initializers.size(), 1u);
   EXPECT_EQ(program.initializers[0].spec, kThree);
-  EXPECT_THAT(program.externals, ElementsAre(CapturedSource{Kind::kInput, 0},
-                                             CapturedSource{Kind::kInitializer, 0}));
-  EXPECT_THAT(program.outputs, ElementsAre(CapturedSource{Kind::kResult, 1},
-                                           CapturedSource{Kind::kInput, 0},
-                                           CapturedSource{Kind::kInitializer, 0}));
+  EXPECT_THAT(program.externals,
+              ElementsAre(CapturedSource{Kind::kInput, 0}, CapturedSource{Kind::kInitializer, 0}));
+  EXPECT_THAT(program.outputs,
+              ElementsAre(CapturedSource{Kind::kResult, 1}, CapturedSource{Kind::kInput, 0},
+                          CapturedSource{Kind::kInitializer, 0}));
   EXPECT_EQ(run(program, Device::cpu(), {floats(Device::cpu(), {1, 1, 1})}), (Numbers{4, 9, 16}));
 }
 
@@ -168,7 +168,9 @@ TEST(Capture, capture_refuses_reads) {
   for (const Value& value : {x, weights, op(OpCode::neg, {x})}) {
     EXPECT_TRUE(fails_with(error_of([&] { read(value); }), StatusCode::kFailedPrecondition,
                            {"read", scope.device.str(), "f32[3]"}));
-    EXPECT_TRUE(fails_with(error_of([&] { read_all_async({&value, 1}, {[](auto) {}}); }),
+    EXPECT_TRUE(fails_with(error_of([&] {
+                             read_all_async({&value, 1}, {[](auto) {}});
+                           }),
                            StatusCode::kFailedPrecondition, {"read", scope.device.str()}));
   }
 }

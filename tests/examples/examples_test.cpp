@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/child_process.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/worker_process.h"
 
 namespace remora::test {
@@ -64,6 +65,18 @@ TEST(Examples, two_workers_train_one_model_to_the_losses_of_one) {
   const ProgramResult result = run_example("two_workers", {});
   EXPECT_EQ(result.code, 0) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("alone: yes"));
+}
+
+TEST(Examples, capture_mnist_runs_its_file_on_a_worker_by_one_message_a_call) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_example("capture_mnist", {},
+                                           {"--graph", folder / "mnist.graph", "--dot",
+                                            folder / "mnist.dot", "--calls", "20", "--list"});
+  EXPECT_EQ(result.code, 0) << result.output << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(": 20 calls, 20 plan hits, 20 messages of "));
+  EXPECT_THAT(result.output, HasSubstr("bit-identical to cpu: yes"));
+  EXPECT_THAT(result.output, HasSubstr("softmax("));
+  EXPECT_EQ(folder.size(), 2u);
 }
 
 TEST(Examples, an_unknown_device_is_named) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "client/io/captured_file.h"
 #include "client/io/numpy_files.h"
 #include "client/io/safetensors_file.h"
 #include "dispatch/error.h"
@@ -33,8 +34,33 @@ void write_idx(const std::filesystem::path& folder) {
   }
 }
 
+/// x + w, scaled: an input, an initializer, a constant with a param.
+void write_captured_graph(const std::filesystem::path& folder) {
+  using dispatch::OpCode;
+  using dispatch::Position;
+  const Spec spec{DType::kF32, {2}};
+  const dispatch::Attrs value = dispatch::FullAttrs{DType::kF32, {}, 2.5};
+  const Spec scalar{DType::kF32, {}};
+  dispatch::GraphBuilder builder;
+  const std::vector<Position> operands = {Position::external(builder.add_input(spec)),
+                                          Position::external(builder.add_input(spec))};
+  builder.add_op(dispatch::op_info(OpCode::add), operands, dispatch::NoAttrs{}, {&spec, 1});
+  builder.add_op(dispatch::op_info(OpCode::full), {}, value, {&scalar, 1});
+  const std::vector<Position> factors = {Position::output(0), Position::output(1)};
+  builder.add_op(dispatch::op_info(OpCode::mul), factors, dispatch::NoAttrs{}, {&spec, 1});
+  dispatch::CapturedProgram program;
+  program.graph = builder.finish(program.params);
+  program.inputs = {spec};
+  program.initializers = {tensor("", DType::kF32, {2}).data};
+  program.externals = {{dispatch::CapturedSource::Kind::kInput, 0},
+                       {dispatch::CapturedSource::Kind::kInitializer, 0}};
+  program.outputs = {{dispatch::CapturedSource::Kind::kResult, 2}};
+  throw_if_error(io::write_captured(folder / "file", program));
+  std::ofstream(folder / "encoding", std::ios::binary) << encode_program(program);
+}
+
 void write_corpus(const std::filesystem::path& root) {
-  for (const char* target : {"safetensors", "npy", "npz", "idx"}) {
+  for (const char* target : {"safetensors", "npy", "npz", "idx", "captured"}) {
     std::filesystem::create_directories(root / target);
   }
   const NamedData matrix = tensor("layer.weight", DType::kF32, {2, 3});
@@ -54,6 +80,7 @@ void write_corpus(const std::filesystem::path& root) {
     throw_if_error(io::write_npz(root / "npz" / name, tensors, deflated));
   }
   write_idx(root / "idx");
+  write_captured_graph(root / "captured");
 }
 
 }  // namespace
