@@ -12,7 +12,7 @@ build = mkdir -p build && { $(call configure,$(1)); } && cmake --build --preset 
 ctest = ctest --preset $(1) -j $(JOBS) $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap bootstrap-lint bootstrap-images build programs demo test lint format nightly asan-core remote-only cpu-only
+.PHONY: help bootstrap bootstrap-lint bootstrap-images build programs demo test lint format nightly asan-core remote-only cpu-only capture-only
 .PHONY: static install deb deb-test docker-test torch-test fuzz docs clean
 
 help: ## this list
@@ -64,6 +64,10 @@ cpu-only: bootstrap ## the library without the wire, and its tests
 	@$(call build,cpu-only)
 	@$(call ctest,cpu-only)
 
+capture-only: bootstrap ## graphs alone: no device that executes, and the tests of that
+	@$(call build,capture-only)
+	@$(call ctest,capture-only)
+
 static: bootstrap ## programs that need glibc alone, in build/static/bin, and the tests of that; `remora` contains them all
 	@$(call build,static,--target static_tests)
 	@$(call ctest,static,-L '^(portable|cli|opinfo)$$')
@@ -99,7 +103,7 @@ nightly: build bootstrap-lint ## the long checks: sanitizers, clang, fuzzing, wh
 	@$(MAKE) --no-print-directory fuzz
 	@tools/format.sh --check
 	@tools/tidy.py --build build/release --jobs $(JOBS) --all
-	@$(MAKE) --no-print-directory cpu-only static deb-test docker-test
+	@$(MAKE) --no-print-directory cpu-only capture-only static deb-test docker-test
 	@REMORA_PROPERTY_CASES=$${REMORA_PROPERTY_CASES:-20000} $(call ctest,release,-L '^properties$$')
 
 docs: ## the reference of the public headers, in build/docs/html (needs doxygen)

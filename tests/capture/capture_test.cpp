@@ -19,6 +19,8 @@
 #include "tests/support/device_variants.h"
 #include "tests/support/temporary_folder.h"
 
+#if REMORA_CPU  // else see no_backend_test.cpp
+
 namespace remora::capture {
 namespace {
 
@@ -204,6 +206,19 @@ TEST(CapturedGraph, capture_refuses_autodiff) {
   EXPECT_EQ(scope.complete({x}, {result}).initializers().size(), 1u);
 }
 
+TEST(CapturedGraph, a_tracked_model_that_stays_where_it_is_gives_its_parameters_under_no_grad) {
+  nn::Sequential model = classifier();
+  model.to(Device::cpu().autodiff());
+  model.eval();
+  const auto guard = no_grad();
+  const Device recorder = Device::capture();
+  Scope scope(recorder);
+  const Tensor x = scope.input({DType::kF32, {4, 1, 8, 8}});
+  const CapturedGraph graph = scope.complete({x}, {model(x)});
+  const Tensor pixels = images(Device::cpu());
+  EXPECT_EQ(bytes_of(graph.run({pixels}, Device::cpu())[0]), bytes_of(model(pixels)));
+}
+
 TEST(CapturedGraph, capture_refuses_reads) {
   const Device recorder = Device::capture();
   Scope scope(recorder);
@@ -310,3 +325,5 @@ TEST(CapturedGraph, dot_draws_every_op_and_edge) {
 
 }  // namespace
 }  // namespace remora::capture
+
+#endif  // REMORA_CPU
