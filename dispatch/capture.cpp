@@ -150,7 +150,8 @@ Values CaptureRecorder::record(const OpInfo& info, std::span<const Value> inputs
   }
   for (const Value& input : inputs) {
     if (!scope_.origins.contains(input.get()) && input->settled() && input->poisoned()) {
-      wrong_state(str_cat(info.name, ": ", std::string(input->error().message())));
+      throw Error(absl::Status(input->error().code(),
+                               str_cat(info.name, ": ", std::string(input->error().message()))));
     }
   }
   RecordedOp op{&info, {inputs.begin(), inputs.end()}, attrs, {}};

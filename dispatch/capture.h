@@ -39,7 +39,8 @@ class CaptureRecorder {
 
   /// A new input of the graph.
   Value declare(const Spec& spec);
-  /// Keeps an op and gives its outputs. FAILED_PRECONDITION for an operand of a closed scope,
+  /// Keeps an op and gives its outputs. FAILED_PRECONDITION for an operand of a closed scope, the
+  /// error of host data that is known to have failed on its way,
   /// RESOURCE_EXHAUSTED beyond kMaxCapturedOps.
   Values record(const OpInfo& info, std::span<const Value> inputs, const Attrs& attrs,
                 std::span<const Spec> specs);

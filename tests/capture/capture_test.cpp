@@ -68,6 +68,7 @@ Tensor images(const Device& device, int64_t batch = 4) {
 
 CapturedGraph capture_model(nn::Sequential& model, int64_t batch = 4) {
   const Device recorder = Device::capture();
+  model.to(Device::cpu());  // drawn there
   model.eval();
   model.to(recorder);
   Scope scope(recorder);

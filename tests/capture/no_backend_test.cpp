@@ -16,8 +16,7 @@ TEST(NoBackend, no_backend_built) {
     ADD_FAILURE() << "there is a default device";
   } catch (const Error& error) {
     EXPECT_EQ(error.status().code(), absl::StatusCode::kUnimplemented);
-    EXPECT_NE(error.status().message().find("REMORA_CPU"), absl::string_view::npos)
-        << error.what();
+    EXPECT_NE(error.status().message().find("REMORA_CPU"), absl::string_view::npos) << error.what();
   }
   const Device recorder = Device::capture();
   Scope scope(recorder);
