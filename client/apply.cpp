@@ -2,6 +2,7 @@
 
 #include "client/autodiff/gradients.h"
 #include "client/autodiff/node.h"
+#include "dispatch/automatic_moves.h"
 #include "dispatch/call_name.h"
 #include "dispatch/device_state.h"
 #include "dispatch/str_cat.h"
@@ -79,13 +80,13 @@ bool any_tracked(std::span<const Tensor> inputs) {
 
 }  // namespace
 
-OpInputs on_one_device(std::span<const Tensor> inputs) {
+OpInputs on_one_device(std::string_view name, std::span<const Tensor> inputs) {
   OpInputs moved(inputs.begin(), inputs.end());
   dispatch::DeviceState& target = dispatch::route(values_of(inputs));
   for (Tensor& input : moved) {
     if (&input.value()->device() == &target) continue;
+    dispatch::count_move(name, input.value()->device(), target);
     input = input.to(target.device());
-    target.count_move();
   }
   return moved;
 }
@@ -94,7 +95,7 @@ OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs, dispa
   const AutodiffContext context = merge_contexts(dispatch::op_name(code), inputs);
   OpInputs moved;
   if (is_scattered(inputs)) {
-    moved = on_one_device(inputs);
+    moved = on_one_device(dispatch::op_name(code), inputs);
     inputs = moved;
   }
   const InputValues values = values_of(inputs);

@@ -25,9 +25,10 @@ Tensor apply(dispatch::OpCode code, std::initializer_list<Tensor> inputs,
              dispatch::Attrs attrs = dispatch::NoAttrs{});
 
 /// The operands on the device where an op over them runs: that of the first float operand, else the
-/// first's. Those elsewhere are moved, differentiably, and counted. A function that converts
+/// first's. Those elsewhere are moved, differentiably, and counted, or with strict devices refused
+/// in the name of `name`. A function that converts
 /// operands calls it first, because a conversion may make a float of what decides the device.
-OpInputs on_one_device(std::span<const Tensor> inputs);
+OpInputs on_one_device(std::string_view name, std::span<const Tensor> inputs);
 
 /// The context of a result: Disabled with Enabled(s) gives Enabled(s); two strategies are refused.
 AutodiffContext merge_contexts(std::string_view op, std::span<const Tensor> inputs);

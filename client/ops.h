@@ -26,16 +26,18 @@ using Tensors = std::vector<Tensor>;
 
 // -- creation
 // Made on `device`; on an autodiff device the result carries its context. Sizes are checked.
+// Without a dtype it is the device's default float (dispatch/device_settings.h): f32 unless set
+// otherwise.
 
 Tensor full(const Shape& shape, Scalar value, const Device& device = Device::default_device(),
-            DType dtype = DType::kF32);
+            std::optional<DType> dtype = std::nullopt);
 Tensor zeros(const Shape& shape, const Device& device = Device::default_device(),
-             DType dtype = DType::kF32);
+             std::optional<DType> dtype = std::nullopt);
 Tensor ones(const Shape& shape, const Device& device = Device::default_device(),
-            DType dtype = DType::kF32);
+            std::optional<DType> dtype = std::nullopt);
 /// Zeros: memory is never handed out uncleared.
 Tensor empty(const Shape& shape, const Device& device = Device::default_device(),
-             DType dtype = DType::kF32);
+             std::optional<DType> dtype = std::nullopt);
 /// Like `like` in shape, device and context; in dtype too unless one is given.
 Tensor full_like(const Tensor& like, Scalar value, std::optional<DType> dtype = std::nullopt);
 Tensor zeros_like(const Tensor& like, std::optional<DType> dtype = std::nullopt);
@@ -48,21 +50,25 @@ Tensor new_full(const Tensor& like, const Shape& shape, Scalar value);
 Tensor new_zeros(const Tensor& like, const Shape& shape);
 Tensor new_ones(const Tensor& like, const Shape& shape);
 Tensor new_empty(const Tensor& like, const Shape& shape);
-/// start, start + step, ... before `end`: f32 if any argument is floating, else i64, unless `dtype`
-/// says otherwise. INVALID_ARGUMENT for a step of 0 or one that leads away from `end`.
+/// start, start + step, ... before `end`: the default float if any argument is floating, else the
+/// default integer (i64 unless set otherwise), unless `dtype` says otherwise. INVALID_ARGUMENT for
+/// a step of 0 or one that leads away from `end`.
 Tensor arange(Scalar start, Scalar end, Scalar step = 1,
               const Device& device = Device::default_device(),
               std::optional<DType> dtype = std::nullopt);
 /// `count` evenly spaced numbers from `start` to `end`, both included; rounded down, from f32, if
 /// `dtype` is an integer's.
 Tensor linspace(double start, double end, int64_t count,
-                const Device& device = Device::default_device(), DType dtype = DType::kF32);
+                const Device& device = Device::default_device(),
+                std::optional<DType> dtype = std::nullopt);
 /// base^x for x in linspace(start, end, count).
 Tensor logspace(double start, double end, int64_t count, double base = 10.0,
-                const Device& device = Device::default_device(), DType dtype = DType::kF32);
+                const Device& device = Device::default_device(),
+                std::optional<DType> dtype = std::nullopt);
 /// Ones on the diagonal of a rows x columns matrix; square unless `columns` is given.
 Tensor eye(int64_t rows, std::optional<int64_t> columns = std::nullopt,
-           const Device& device = Device::default_device(), DType dtype = DType::kF32);
+           const Device& device = Device::default_device(),
+           std::optional<DType> dtype = std::nullopt);
 /// Elements on and below (tril) or above (triu) the k-th diagonal of the last two axes; zero
 /// elsewhere.
 Tensor tril(const Tensor& x, int64_t k = 0);
@@ -75,10 +81,10 @@ Tensors meshgrid(const Tensors& axes);
 /// Uniform draws from [low, high). INVALID_ARGUMENT unless low <= high and the dtype holds both and
 /// their difference.
 Tensor uniform(const Shape& shape, const Device& device = Device::default_device(),
-               double low = 0.0, double high = 1.0, DType dtype = DType::kF32);
+               double low = 0.0, double high = 1.0, std::optional<DType> dtype = std::nullopt);
 /// Normal draws. INVALID_ARGUMENT unless the dtype holds mean and deviation, which is not negative.
 Tensor normal(const Shape& shape, const Device& device = Device::default_device(),
-              double mean = 0.0, double deviation = 1.0, DType dtype = DType::kF32);
+              double mean = 0.0, double deviation = 1.0, std::optional<DType> dtype = std::nullopt);
 /// true with probability p. INVALID_ARGUMENT unless 0 <= p <= 1.
 Tensor bernoulli(const Shape& shape, double p, const Device& device = Device::default_device());
 /// i64 draws from [low, high); the range is at most 2^24 long. INVALID_ARGUMENT for an empty range.

@@ -16,8 +16,8 @@ namespace {
 
 /// bool [rows, columns]: true on the k-th diagonal.
 Tensor diagonal_mask(int64_t rows, int64_t columns, int64_t k, const Device& device) {
-  const Tensor row = reshape(arange(0, rows, 1, device), {rows, 1});
-  const Tensor column = reshape(arange(0, columns, 1, device), {1, columns});
+  const Tensor row = reshape(arange(0, rows, 1, device, DType::kI64), {rows, 1});
+  const Tensor column = reshape(arange(0, columns, 1, device, DType::kI64), {1, columns});
   return equal(row + k, column);
 }
 

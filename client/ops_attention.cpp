@@ -170,8 +170,8 @@ Tensor masked_scores(const Tensor& scores, bool causal, const Tensor& mask) {
   Tensor result = scores;
   if (causal) {
     const Device device = scores.device().without_autodiff();
-    const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device), 1);
-    result = where(row >= arange(0, scores.size(-1), 1, device), result, kMasked);
+    const Tensor row = unsqueeze(arange(0, scores.size(-2), 1, device, DType::kI64), 1);
+    result = where(row >= arange(0, scores.size(-1), 1, device, DType::kI64), result, kMasked);
   }
   if (!mask.defined()) return result;
   return mask.dtype() == DType::kBool ? where(mask, result, kMasked)

@@ -34,7 +34,7 @@ Tensor truth(const Operand& x, const Tensor& like) {
 
 std::pair<Tensor, Tensor> truths(std::string_view function, const Operand& x, const Operand& y) {
   if (on_two_devices(x, y)) {
-    const OpInputs placed = on_one_device(std::array{x.tensor(), y.tensor()});
+    const OpInputs placed = on_one_device(function, std::array{x.tensor(), y.tensor()});
     return truths(function, placed[0], placed[1]);
   }
   common_dtype(function, x, x.is_tensor() ? x : y);
@@ -130,7 +130,7 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
     for (const Operand* operand : {&x, &y}) {
       if (operand->is_tensor()) tensors.push_back(operand->tensor());
     }
-    const OpInputs placed = on_one_device(tensors);
+    const OpInputs placed = on_one_device("where", tensors);
     return where(placed[0], x.is_tensor() ? Operand(placed[1]) : x,
                  y.is_tensor() ? Operand(placed.back()) : y);
   }
@@ -145,7 +145,7 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
         x.category() == DTypeCategory::kFloat || y.category() == DTypeCategory::kFloat;
     const bool boolean =
         x.category() == DTypeCategory::kBoolean && y.category() == DTypeCategory::kBoolean;
-    dtype = floating ? DType::kF32 : boolean ? DType::kBool : DType::kI64;
+    dtype = floating ? default_float(condition.device()) : boolean ? DType::kBool : DType::kI64;
   } else {
     dtype = common_dtype("where", x, y);
   }

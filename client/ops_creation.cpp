@@ -28,19 +28,20 @@ Tensor draw(OpCode code, const Shape& shape, const Device& device, DType dtype) 
 
 }  // namespace
 
-Tensor full(const Shape& shape, Scalar value, const Device& device, DType dtype) {
+Tensor full(const Shape& shape, Scalar value, const Device& device, std::optional<DType> dtype) {
   require_shape("full", shape);
-  return create(OpCode::full, dispatch::FullAttrs{dtype, shape, value}, device);
+  return create(OpCode::full,
+                dispatch::FullAttrs{dtype.value_or(default_float(device)), shape, value}, device);
 }
-Tensor zeros(const Shape& shape, const Device& device, DType dtype) {
+Tensor zeros(const Shape& shape, const Device& device, std::optional<DType> dtype) {
   const dispatch::CallName name;
   return full(shape, 0, device, dtype);
 }
-Tensor ones(const Shape& shape, const Device& device, DType dtype) {
+Tensor ones(const Shape& shape, const Device& device, std::optional<DType> dtype) {
   const dispatch::CallName name;
   return full(shape, 1, device, dtype);
 }
-Tensor empty(const Shape& shape, const Device& device, DType dtype) {
+Tensor empty(const Shape& shape, const Device& device, std::optional<DType> dtype) {
   const dispatch::CallName name;
   return full(shape, 0, device, dtype);
 }
@@ -108,13 +109,16 @@ int64_t arange_count(const Scalar& start, const Scalar& end, const Scalar& step)
 Tensor arange(Scalar start, Scalar end, Scalar step, const Device& device,
               std::optional<DType> dtype) {
   const bool floating = start.is_float() || end.is_float() || step.is_float();
-  const DType type = dtype.value_or(floating ? DType::kF32 : DType::kI64);
+  const DType type =
+      dtype.value_or(floating ? default_float(device) : device_settings(device).int_dtype);
   const int64_t count = arange_count(start, end, step);
   require_shape("arange", Shape{count});
   return create(OpCode::arange, dispatch::ArangeAttrs{type, count, start, step}, device);
 }
 
-Tensor linspace(double start, double end, int64_t count, const Device& device, DType dtype) {
+Tensor linspace(double start, double end, int64_t count, const Device& device,
+                std::optional<DType> wanted) {
+  const DType dtype = wanted.value_or(default_float(device));
   const dispatch::CallName name;
   if (count < 0) refuse("linspace", str_cat("the count is ", count));
   require_shape("linspace", Shape{count});
@@ -123,23 +127,25 @@ Tensor linspace(double start, double end, int64_t count, const Device& device, D
   if (integer && (std::floor(start) != start || std::floor(step) != step)) {
     // Not arange in integers: it would round the step, and every element after the first with it.
     const CallScope scope;
-    return astype(floor(linspace(start, end, count, device)), dtype);
+    return astype(floor(linspace(start, end, count, device, DType::kF32)), dtype);
   }
   return create(OpCode::arange, dispatch::ArangeAttrs{dtype, count, start, step}, device);
 }
 
 Tensor logspace(double start, double end, int64_t count, double base, const Device& device,
-                DType dtype) {
+                std::optional<DType> dtype) {
   const CallScope scope;
-  return astype(pow(base, linspace(start, end, count, device)), dtype);
+  return astype(pow(base, linspace(start, end, count, device, DType::kF32)),
+                dtype.value_or(default_float(device)));
 }
 
-Tensor eye(int64_t rows, std::optional<int64_t> columns, const Device& device, DType dtype) {
+Tensor eye(int64_t rows, std::optional<int64_t> columns, const Device& device,
+           std::optional<DType> dtype) {
   const CallScope scope;
   if (rows < 0 || columns.value_or(0) < 0) refuse("eye", "a size is negative");
-  const Tensor row = unsqueeze(arange(0, rows, 1, device), 1);
-  const Tensor column = arange(0, columns.value_or(rows), 1, device);
-  return astype(equal(row, column), dtype);
+  const Tensor row = unsqueeze(arange(0, rows, 1, device, DType::kI64), 1);
+  const Tensor column = arange(0, columns.value_or(rows), 1, device, DType::kI64);
+  return astype(equal(row, column), dtype.value_or(default_float(device)));
 }
 
 namespace {
@@ -148,8 +154,8 @@ namespace {
 Tensor triangle(std::string_view function, const Tensor& x, int64_t k, bool lower) {
   if (x.rank() < 2) refuse(function, str_cat("takes at least two axes, not ", x.shape().str()));
   const Device device = x.device().without_autodiff();
-  const Tensor row = unsqueeze(arange(0, x.size(-2), 1, device), 1);
-  const Tensor column = arange(0, x.size(-1), 1, device);
+  const Tensor row = unsqueeze(arange(0, x.size(-2), 1, device, DType::kI64), 1);
+  const Tensor column = arange(0, x.size(-1), 1, device, DType::kI64);
   return lower ? column - row <= k : column - row >= k;
 }
 
@@ -173,7 +179,7 @@ Tensor one_hot(const Tensor& index, int64_t classes) {
     refuse("one_hot", str_cat("the index is ", dtype_name(index.dtype()), "; it must be i64"));
   }
   if (classes < 1) refuse("one_hot", str_cat("the number of classes is ", classes));
-  const Tensor column = arange(0, classes, 1, index.device());
+  const Tensor column = arange(0, classes, 1, index.device(), DType::kI64);
   return astype(equal(unsqueeze(index, -1), column), DType::kI64);
 }
 
@@ -194,8 +200,10 @@ Tensors meshgrid(const Tensors& axes) {
   return result;
 }
 
-Tensor uniform(const Shape& shape, const Device& device, double low, double high, DType dtype) {
+Tensor uniform(const Shape& shape, const Device& device, double low, double high,
+               std::optional<DType> wanted) {
   const CallScope scope;
+  const DType dtype = wanted.value_or(default_float(device));
   require_float("uniform", dtype);
   const double largest = largest_finite(dtype);
   const double widest = std::max({std::abs(low), std::abs(high), high - low});
@@ -209,8 +217,9 @@ Tensor uniform(const Shape& shape, const Device& device, double low, double high
 }
 
 Tensor normal(const Shape& shape, const Device& device, double mean, double deviation,
-              DType dtype) {
+              std::optional<DType> wanted) {
   const CallScope scope;
+  const DType dtype = wanted.value_or(default_float(device));
   require_float("normal", dtype);
   const double largest = largest_finite(dtype);
   if (!(deviation >= 0 && deviation <= largest && std::abs(mean) <= largest)) {
@@ -284,7 +293,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
     valid = logical_and(valid, keys > kNever);
   }
   // What is not valid asks for a category that does not exist: an error where the op runs.
-  return take(arange(0, categories, 1, device), where(valid, index, categories));
+  return take(arange(0, categories, 1, device, DType::kI64), where(valid, index, categories));
 }
 
 }  // namespace remora

@@ -84,7 +84,7 @@ Tensor ctc_loss(const Tensor& log_probabilities, const Tensor& labels, const Ten
   const Tensor may_skip = logical_and(not_equal(states, options.blank), not_equal(states, before));
   const Tensor index = broadcast_to(unsqueeze(states, 0), {steps, batch, count});
   const Tensor emitted = gather(log_probabilities, 2, index);
-  const Tensor place = arange(0, count, 1, labels.device().without_autodiff());
+  const Tensor place = arange(0, count, 1, labels.device().without_autodiff(), DType::kI64);
   Tensor alpha = where(place < 2, select(emitted, 0, 0), kImpossible);
   for (int64_t t = 1; t < steps; ++t) {
     const Tensor skipped = where(may_skip, shifted(alpha, 2), kImpossible);

@@ -17,7 +17,7 @@ void require_tensors(std::string_view function, const Tensors& tensors) {
 }
 
 Tensors in_common_dtype(std::string_view function, const Tensors& tensors) {
-  const OpInputs placed = on_one_device(tensors);
+  const OpInputs placed = on_one_device(function, tensors);
   DType dtype = tensors[0].dtype();
   for (const Tensor& tensor : tensors) {
     const std::optional<DType> common = promote(dtype, tensor.dtype());

@@ -40,7 +40,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, int64_t p, doubl
   Tensor excess = clip(scores - gather(scores, 1, index) + margin, Operand(0.0), std::nullopt);
   if (p == 2) excess = square(excess);
   if (weight.defined()) excess = excess * gather(broadcast_to(weight, scores.shape()), 1, index);
-  const Tensor other = not_equal(arange(0, classes, 1, x.device()), index);
+  const Tensor other = not_equal(arange(0, classes, 1, x.device(), DType::kI64), index);
   const Tensor loss = sum(where(other, excess, 0.0), 1) / classes;
   return reduce_loss(unbatch(loss, x), reduction);
 }

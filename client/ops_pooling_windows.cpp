@@ -48,7 +48,7 @@ Tensor plane_of_indices(const Tensor& x, int64_t spatial) {
   Shape plane;
   for (int64_t axis = x.rank() - spatial; axis < x.rank(); ++axis)
     plane.sizes().push_back(x.size(axis));
-  return reshape(arange(0, plane.numel(), 1, x.device()), plane);
+  return reshape(arange(0, plane.numel(), 1, x.device(), DType::kI64), plane);
 }
 
 /// The maximum of each window and, from windows over the indices, where it is.

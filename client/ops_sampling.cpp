@@ -148,8 +148,8 @@ struct DeformAxis {
   /// Where the taps lie before they are moved, [kernel, count]; f64 holds every one of them.
   Tensor taps(const Tensor& like) const {
     const Device device = like.device().without_autodiff();
-    const Tensor first = arange(0, count(), 1, device) * stride - padding;
-    const Tensor tap = arange(0, kernel, 1, device) * dilation;
+    const Tensor first = arange(0, count(), 1, device, DType::kI64) * stride - padding;
+    const Tensor tap = arange(0, kernel, 1, device, DType::kI64) * dilation;
     return astype(unsqueeze(tap, 1) + first, like.dtype());
   }
 };
@@ -248,10 +248,10 @@ Tensor embedding_bag(const Tensor& weight, const Tensor& index, const Tensor& of
     if (offsets.rank() != 1 || bags < 0) {
       refuse(kName, str_cat("offsets of ", offsets.shape().str(), "; a vector is needed"));
     }
-    const Tensor numbers = arange(0, index.numel(), 1, device);
+    const Tensor numbers = arange(0, index.numel(), 1, device, DType::kI64);
     bag = searchsorted(narrow(offsets, 0, 0, bags), numbers, true) - 1;
   } else {
-    const Tensor rows = unsqueeze(arange(0, bags, 1, device), 1);
+    const Tensor rows = unsqueeze(arange(0, bags, 1, device, DType::kI64), 1);
     bag = ravel(broadcast_to(rows, index.shape()));
   }
   const Tensor flat = ravel(index);

@@ -23,7 +23,7 @@ Tensor truth_of(const Tensor& x) {
 
 /// 0, 1, .. on the device of `like`, context Disabled.
 Tensor numbers_like(const Tensor& like, int64_t count) {
-  return arange(0, count, 1, like.device().without_autodiff());
+  return arange(0, count, 1, like.device().without_autodiff(), DType::kI64);
 }
 
 /// A mask's true positions once their count is known: each leaves its own position at its rank

@@ -226,12 +226,15 @@ Tensor irfftn(const Tensor& x, const Dims& sizes, const Dims& axes, std::string_
   });
 }
 
-Tensor hann_window(int64_t count, bool periodic, const Device& device, DType dtype) {
-  return cosine_window("hann_window", count, periodic, 0.5, device, dtype);
+Tensor hann_window(int64_t count, bool periodic, const Device& device, std::optional<DType> dtype) {
+  return cosine_window("hann_window", count, periodic, 0.5, device,
+                       dtype.value_or(default_float(device)));
 }
 
-Tensor hamming_window(int64_t count, bool periodic, const Device& device, DType dtype) {
-  return cosine_window("hamming_window", count, periodic, 0.54, device, dtype);
+Tensor hamming_window(int64_t count, bool periodic, const Device& device,
+                      std::optional<DType> dtype) {
+  return cosine_window("hamming_window", count, periodic, 0.54, device,
+                       dtype.value_or(default_float(device)));
 }
 
 Tensor stft(const Tensor& x, int64_t n, const StftOptions& options) {
@@ -276,8 +279,8 @@ Tensor istft(const Tensor& x, int64_t n, const StftOptions& options,
   }
   const int64_t samples = (count - 1) * hop + n;
   const Device device = x.device().without_autodiff();
-  const Tensor position =
-      ravel(unsqueeze(arange(0, count, 1, device) * hop, 1) + arange(0, n, 1, device));
+  const Tensor position = ravel(unsqueeze(arange(0, count, 1, device, DType::kI64) * hop, 1) +
+                                arange(0, n, 1, device, DType::kI64));
   const auto overlap = [&](const Tensor& from) {  // [.., frames, n] -> [.., samples]
     Shape shape = from.shape();
     shape.sizes().pop_back();

@@ -45,9 +45,11 @@ Tensor irfftn(const Tensor& x, const Dims& sizes = {}, const Dims& axes = {},
 
 /// sin^2(pi i / n) and 0.54 - 0.46 cos(2 pi i / n); symmetric (n - 1 for n) unless `periodic`.
 Tensor hann_window(int64_t count, bool periodic = true,
-                   const Device& device = Device::default_device(), DType dtype = DType::kF32);
+                   const Device& device = Device::default_device(),
+                   std::optional<DType> dtype = std::nullopt);
 Tensor hamming_window(int64_t count, bool periodic = true,
-                      const Device& device = Device::default_device(), DType dtype = DType::kF32);
+                      const Device& device = Device::default_device(),
+                      std::optional<DType> dtype = std::nullopt);
 
 struct StftOptions {
   std::optional<int64_t> hop = {};  // n / 4 unless given

@@ -76,8 +76,8 @@ Tensor windows_along(std::string_view function, const Tensor& x, int64_t axis, i
   result.sizes().insert(result.sizes().begin() + axis, count);
   check_windows(function, result);
   const Device device = x.device().without_autodiff();
-  const Tensor starts = unsqueeze(arange(0, count, 1, device) * step, 1);
-  const Tensor index = ravel(starts + arange(0, size, 1, device) * dilation);
+  const Tensor starts = unsqueeze(arange(0, count, 1, device, DType::kI64) * step, 1);
+  const Tensor index = ravel(starts + arange(0, size, 1, device, DType::kI64) * dilation);
   return reshape(index_select(x, axis, index), result);
 }
 
@@ -147,7 +147,8 @@ Tensor fold(const Tensor& columns, const Extent2d& size, const Extent2d& kernel,
   const Shape plane = {padded(size.height, padding.height), padded(size.width, padding.width)};
   require_shape("fold", plane);
   // Which element of the padded plane each element of a column is.
-  const Tensor numbers = arange(0, plane.numel(), 1, columns.device().without_autodiff());
+  const Tensor numbers =
+      arange(0, plane.numel(), 1, columns.device().without_autodiff(), DType::kI64);
   const Tensor position =
       unfold(reshape(numbers, {1, 1, plane[0], plane[1]}), kernel, dilation, 0, stride)[0];
   const int64_t taps = position.size(0);

@@ -11,7 +11,7 @@ namespace remora {
 
 namespace {
 
-DType default_dtype(DTypeCategory category) {
+DType default_dtype(DTypeCategory category, const Tensor& like) {
   switch (category) {
     case DTypeCategory::kBoolean:
       return DType::kBool;
@@ -19,22 +19,22 @@ DType default_dtype(DTypeCategory category) {
     case DTypeCategory::kUnsigned:
       return DType::kI64;
     case DTypeCategory::kFloat:
-      return DType::kF32;
+      break;
   }
-  return DType::kF32;
+  return default_float(like.device());
 }
 
-DType with_number(DType tensor, DTypeCategory number) {
-  return promotion_rank(number) > promotion_rank(dtype_category(tensor)) ? default_dtype(number)
-                                                                         : tensor;
+DType with_number(const Tensor& tensor, DTypeCategory number) {
+  const bool wider = promotion_rank(number) > promotion_rank(dtype_category(tensor.dtype()));
+  return wider ? default_dtype(number, tensor) : tensor.dtype();
 }
 
 }  // namespace
 
 DType common_dtype(std::string_view function, const Operand& x, const Operand& y) {
   if (!x.is_tensor() && !y.is_tensor()) refuse(function, "at least one operand must be a tensor");
-  if (!x.is_tensor()) return with_number(y.tensor().dtype(), x.category());
-  if (!y.is_tensor()) return with_number(x.tensor().dtype(), y.category());
+  if (!x.is_tensor()) return with_number(y.tensor(), x.category());
+  if (!y.is_tensor()) return with_number(x.tensor(), y.category());
   const std::optional<DType> common = promote(x.tensor().dtype(), y.tensor().dtype());
   if (!common) {
     refuse(function,
@@ -44,14 +44,16 @@ DType common_dtype(std::string_view function, const Operand& x, const Operand& y
   return *common;
 }
 
-DType in_domain(DType dtype, Domain domain) {
-  if (domain == Domain::kFloat && !is_float(dtype)) return DType::kF32;
+DType default_float(const Device& device) { return device_settings(device).float_dtype; }
+
+DType in_domain(DType dtype, Domain domain, const Tensor& like) {
+  if (domain == Domain::kFloat && !is_float(dtype)) return default_float(like.device());
   if (domain == Domain::kArithmetic && dtype == DType::kBool) return DType::kI64;
   return dtype;
 }
 
 Tensor promote_one(const Tensor& x, Domain domain) {
-  return astype(x, in_domain(x.dtype(), domain));
+  return astype(x, in_domain(x.dtype(), domain, x));
 }
 
 Tensor materialize(const Operand& x, const Tensor& like, DType dtype) {
@@ -66,11 +68,11 @@ bool on_two_devices(const Operand& x, const Operand& y) {
 std::pair<Tensor, Tensor> promote_pair(std::string_view function, const Operand& x,
                                        const Operand& y, Domain domain) {
   if (on_two_devices(x, y)) {
-    const OpInputs placed = on_one_device(std::array{x.tensor(), y.tensor()});
+    const OpInputs placed = on_one_device(function, std::array{x.tensor(), y.tensor()});
     return promote_pair(function, placed[0], placed[1], domain);
   }
-  const DType dtype = in_domain(common_dtype(function, x, y), domain);
   const Tensor& like = x.is_tensor() ? x.tensor() : y.tensor();
+  const DType dtype = in_domain(common_dtype(function, x, y), domain, like);
   return {materialize(x, like, dtype), materialize(y, like, dtype)};
 }
 

@@ -13,14 +13,16 @@ namespace remora {
 enum class Domain : uint8_t {
   kAny,         // the common type as it is
   kArithmetic,  // booleans act as i64
-  kFloat,       // integers and booleans become f32
+  kFloat,       // integers and booleans become the device's default float
 };
 
 /// The common type of two operands, at least one of them a tensor. INVALID_ARGUMENT naming
 /// `function` if there is none (i64 with u64).
 DType common_dtype(std::string_view function, const Operand& x, const Operand& y);
-/// `dtype` as the domain computes it.
-DType in_domain(DType dtype, Domain domain);
+/// The floating-point type of a device where nothing says another (dispatch/device_settings.h).
+DType default_float(const Device& device);
+/// `dtype` as the domain computes it, on the device of `like`.
+DType in_domain(DType dtype, Domain domain, const Tensor& like);
 
 /// x converted to what the domain computes in.
 Tensor promote_one(const Tensor& x, Domain domain);

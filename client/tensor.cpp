@@ -132,4 +132,15 @@ Tensor from_bytes(std::span<const std::byte> bytes, DType dtype, const Shape& sh
   return from_host(dispatch::HostData::copy_of(std::move(spec), bytes), device);
 }
 
+Tensor from_literals(std::span<const double> data, const Shape& shape, const Device& device) {
+  const DType dtype = device_settings(device).float_dtype;
+  if (dtype == DType::kF64) return from_data(data, shape, device);
+  if (dtype != DType::kF32) return astype(from_data(data, shape, device), dtype);
+  return from_data(std::vector<float>(data.begin(), data.end()), shape, device);
+}
+
+Tensor from_literals(std::span<const int64_t> data, const Shape& shape, const Device& device) {
+  return astype(from_data(data, shape, device), device_settings(device).int_dtype);
+}
+
 }  // namespace remora

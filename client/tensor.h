@@ -183,17 +183,23 @@ Tensor from_data(const std::vector<T>& data, const Shape& shape,
     return from_data(std::span<const T>(data), shape, device);
   }
 }
-/// Literals take the default dtypes, as scalars in expressions do: integers i64, floating numbers
-/// f32.
+/// `data` converted to the default dtype of the device for such numbers
+/// (dispatch/device_settings.h): f32, i64 unless set otherwise.
+Tensor from_literals(std::span<const double> data, const Shape& shape, const Device& device);
+Tensor from_literals(std::span<const int64_t> data, const Shape& shape, const Device& device);
+
+/// Literals take the default dtypes of the device, as scalars in expressions do: i64 and f32 unless
+/// set otherwise.
 template <typename T>
 Tensor from_data(std::initializer_list<T> data, const Shape& shape,
                  const Device& device = Device::default_device()) {
-  using Element = std::conditional_t<std::is_same_v<T, int>, int64_t,
-                                     std::conditional_t<std::is_same_v<T, double>, float, T>>;
-  std::vector<Element> elements;
-  elements.reserve(data.size());
-  for (T value : data) elements.push_back(static_cast<Element>(value));
-  return from_data(elements, shape, device);
+  if constexpr (std::is_same_v<T, int>) {
+    return from_literals(std::vector<int64_t>(data.begin(), data.end()), shape, device);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return from_literals(std::span<const double>(data.begin(), data.size()), shape, device);
+  } else {
+    return from_data(std::vector<T>(data), shape, device);
+  }
 }
 
 }  // namespace remora

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "dispatch/buffer.h"
 #include "dispatch/call_name.h"
+#include "dispatch/device_settings.h"
 #include "dispatch/graph.h"
 #include "dispatch/memory_owner.h"
 #include "dispatch/value.h"
@@ -25,6 +26,7 @@ struct DeviceInfo {
   std::string name;         // "cpu:0 (Intel Xeon, AVX2)"
   std::string fingerprint;  // numerics: equal fingerprints give equal bits
   int64_t memory_limit_bytes = 0;
+  DeviceSettings settings = {};  // what its worker prescribes
 };
 
 struct MemoryUse {

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "absl/synchronization/mutex.h"
+#include "dispatch/device_filter.h"
 #include "dispatch/device_state.h"
 #include "dispatch/device_text.h"
 #include "dispatch/fork_guard.h"
@@ -82,6 +83,19 @@ Device Device::capture() {
 
 Device Device::parse(std::string_view text) {
   return intern(value_or_throw(dispatch::parse_device(text)));
+}
+
+Device Device::of(const dispatch::DeviceIdentity& identity) {
+  return parse(dispatch::device_text(identity));
+}
+
+std::vector<Device> Device::enumerate(const std::vector<DeviceFilter>& filters) {
+  return dispatch::registry().enumerate(filters);
+}
+
+bool Device::is_same_device(const Device& other) const {
+  const dispatch::DeviceState* const state = dispatch::registry().find(*this);
+  return state != nullptr && state == dispatch::registry().find(other);
 }
 
 Device Device::default_device() { return value_or_throw(dispatch::registry().default_device()); }

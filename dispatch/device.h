@@ -37,6 +37,8 @@ struct DeviceIdentity {
 
 }  // namespace dispatch
 
+class DeviceFilter;
+
 /// Text forms, case ignored: `cpu`, `cpu:1`, `cuda` (= `cuda:0`), `vulkan:0`,
 /// `remote://host:7070/cuda:0`, `remote://[::1]:7070/cpu`, `remote+unix:///run/remora.sock/cpu`
 /// (the last path segment is the device if it parses as one), `remote://host:7070` (that worker's
@@ -59,6 +61,14 @@ class Device {
   static Device parse(std::string_view text);
   /// REMORA_DEVICE, else the first kind of backends.def with a usable device.
   static Device default_device();
+  /// The device of an identity, without autodiff. Throws INVALID_ARGUMENT for one that no text form
+  /// gives.
+  static Device of(const dispatch::DeviceIdentity& identity);
+  /// Every usable device that the filters name (dispatch/device_filter.h), filter by filter; one
+  /// that two filters name appears twice. A kind that is not built in, a worker that does not
+  /// answer and what cannot be used give none: `remora doctor` says why. Connects to the workers
+  /// named.
+  static std::vector<Device> enumerate(const std::vector<DeviceFilter>& filters);
 
   /// The text form; parses back to an equal device. The autodiff flag is not part of it.
   std::string str() const;
@@ -77,8 +87,11 @@ class Device {
   bool has_autodiff() const { return autodiff_; }
   Checkpointing checkpointing() const { return checkpointing_; }
 
-  /// Hardware identity: autodiff and checkpointing do not count.
-  bool operator==(const Device& other) const { return identity_ == other.identity_; }
+  /// Hardware identity: autodiff and checkpointing do not count. Two texts that name one device of
+  /// one worker are equal once both are opened.
+  bool operator==(const Device& other) const {
+    return identity_ == other.identity_ || (is_remote() && is_same_device(other));
+  }
 
   const dispatch::DeviceIdentity& identity() const { return *identity_; }
   /// The opened device; opens it at the first call. Throws when it cannot: NOT_FOUND for a device
@@ -105,6 +118,7 @@ class Device {
  private:
   explicit Device(const dispatch::DeviceIdentity* identity) : identity_(identity) {}
   friend class dispatch::DeviceState;
+  bool is_same_device(const Device& other) const;
   static Device intern(dispatch::DeviceIdentity identity, bool* is_new = nullptr);
 
   const dispatch::DeviceIdentity* identity_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -45,6 +46,14 @@ class DeviceState {
   DeviceStats stats() const;
   /// The program's own queue on this device; a worker's sessions have theirs.
   const Executor::QueuePtr& queue() const { return queue_; }
+  /// The settings in force, fixed by this call: whatever makes a tensor here asks first.
+  const DeviceSettings& fixed_settings();
+  /// The settings in force, which may still be set.
+  DeviceSettings settings();
+  /// True once they are fixed.
+  bool settings_are_fixed() const { return settings_fixed_.load(std::memory_order_acquire); }
+  /// As `set_device_settings` of a device.
+  absl::Status set_settings(const DeviceSettings& settings);
   void count_move() { moved_operands_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
@@ -61,6 +70,11 @@ class DeviceState {
   std::atomic<uint64_t> windows_{0};
   std::atomic<uint64_t> ops_{0};
   std::atomic<uint64_t> moved_operands_{0};
+  // Guarded by the process's settings mutex (device_settings.cpp) until `settings_fixed_`, which is
+  // set once; then they do not change.
+  std::optional<DeviceSettings> own_settings_;
+  DeviceSettings settings_;
+  std::atomic<bool> settings_fixed_{false};
   // Guards everything that is recorded on this device: open windows, the cut policy, the generator.
   // Taken before the executor's lock, never after it.
   absl::Mutex record_mutex_;

@@ -6,15 +6,13 @@
 #include <xxhash.h>
 
 #include "dispatch/attrs_codec.h"
+#include "dispatch/device_settings.h"
 #include "dispatch/error.h"
 #include "dispatch/limits.h"
 #include "dispatch/str_cat.h"
 
 namespace remora::dispatch {
 namespace {
-
-// Numeric settings that change results (TF32, determinism, autocast) will be bits here.
-constexpr char kDefaultSettings = 0;
 
 KeyHash hash_key(std::string_view key) {
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
@@ -41,9 +39,15 @@ std::string Graph::str() const {
   return out;
 }
 
-GraphBuilder::GraphBuilder() : graph_(std::make_unique<Graph>()) {
+GraphBuilder::GraphBuilder(uint8_t settings) : graph_(std::make_unique<Graph>()) {
+  graph_->settings = settings;
   graph_->key.push_back(static_cast<char>(kCatalogueVersion));
-  graph_->key.push_back(kDefaultSettings);
+  graph_->key.push_back(static_cast<char>(settings));
+}
+
+void GraphBuilder::set_settings(uint8_t settings) {
+  graph_->settings = settings;
+  graph_->key[1] = static_cast<char>(settings);
 }
 
 uint32_t GraphBuilder::add_input(const Spec& spec) {
@@ -127,8 +131,12 @@ class GraphDecoder {
           str_cat("graph: catalogue version ", in_.empty() ? 0 : static_cast<uint8_t>(in_[0]),
                   " where this build has ", static_cast<int>(kCatalogueVersion)));
     }
-    if (in_[1] != kDefaultSettings)
-      return absl::InvalidArgumentError("graph: unknown numeric settings");
+    const auto settings = static_cast<uint8_t>(in_[1]);
+    if ((settings & ~kNumericBits) != 0) {
+      return absl::InvalidArgumentError(
+          str_cat("graph: unknown numeric settings ", static_cast<int>(settings)));
+    }
+    builder_.set_settings(settings);
     in_.remove_prefix(2);
     for (;;) {
       uint64_t number = 0;
@@ -223,7 +231,7 @@ absl::StatusOr<GraphPtr> decode_graph(std::string_view bytes, const GraphLimits&
 }
 
 GraphPtr single_op_graph(const GraphOp& op, const Graph& from) {
-  GraphBuilder builder;
+  GraphBuilder builder(from.settings);
   absl::InlinedVector<Position, 4> inputs;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     inputs.push_back(Position::external(builder.add_input(from.spec(op.inputs[i]))));

@@ -67,6 +67,7 @@ struct Graph {
   std::vector<Spec> inputs;   // external inputs, in order of first use
   std::vector<Spec> outputs;  // every output of every op, in recording order
   uint32_t params = 0;        // slots a run must bring
+  uint8_t settings = 0;       // numeric settings: bits of device_settings.h
   std::string key;            // the encoding
   KeyHash hash;               // of `key`
 
@@ -89,7 +90,10 @@ class GraphBuilder {
     size_t ops, inputs, outputs, params, key_bytes;
   };
 
-  GraphBuilder();
+  /// `settings`: the numeric settings the ops are to run under (device_settings.h).
+  explicit GraphBuilder(uint8_t settings = 0);
+  /// Changes the settings. Requires that the builder is empty.
+  void set_settings(uint8_t settings);
   /// Adds an external input and returns its index.
   uint32_t add_input(const Spec& spec);
   /// Appends an op whose outputs are `specs`; returns the index of its first output. External

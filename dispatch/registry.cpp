@@ -11,6 +11,7 @@
 #include "dispatch/fork_guard.h"
 #include "dispatch/lock_checks.h"
 #include "dispatch/str_cat.h"
+#include "dispatch/worker_address.h"
 
 namespace remora::dispatch {
 namespace {
@@ -82,14 +83,28 @@ absl::StatusOr<const BackendFactory*> Registry::factory(BackendKind kind) const 
                                           "); built in: ", available()));
 }
 
+DeviceState* Registry::find(const Device& device) const {
+  const absl::MutexLock lock(&mutex_);
+  if (const auto found = devices_.find(&device.identity()); found != devices_.end()) {
+    return found->second.get();
+  }
+  const auto alias = aliases_.find(&device.identity());
+  return alias == aliases_.end() ? nullptr : alias->second;
+}
+
 absl::StatusOr<DeviceState*> Registry::open(const Device& device) {
-  {
-    const absl::MutexLock lock(&mutex_);
-    if (const auto found = devices_.find(&device.identity()); found != devices_.end()) {
-      return found->second.get();
+  if (DeviceState* const known = find(device)) return known;
+  REMORA_ASSIGN_OR_RETURN(const BackendFactory* backend_factory, factory(device.kind()));
+  if (backend_factory->canonical) {
+    REMORA_ASSIGN_OR_RETURN(const DeviceIdentity identity,
+                            backend_factory->canonical(device.identity()));
+    const Device canonical = Device::of(identity);
+    if (&canonical.identity() != &device.identity()) {
+      REMORA_ASSIGN_OR_RETURN(DeviceState* const state, open(canonical));
+      const absl::MutexLock lock(&mutex_);
+      return aliases_.try_emplace(&device.identity(), state).first->second;
     }
   }
-  REMORA_ASSIGN_OR_RETURN(const BackendFactory* backend_factory, factory(device.kind()));
   // Opened without the lock: connecting to a worker may take seconds. If two threads open one
   // device at once, the first to finish is kept.
   REMORA_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
@@ -97,6 +112,28 @@ absl::StatusOr<DeviceState*> Registry::open(const Device& device) {
   auto state = std::make_unique<DeviceState>(device, std::move(backend));
   const absl::MutexLock lock(&mutex_);
   return devices_.try_emplace(&device.identity(), std::move(state)).first->second.get();
+}
+
+std::vector<Device> Registry::enumerate(const std::vector<DeviceFilter>& filters) {
+  std::vector<Device> devices;
+  for (const DeviceFilter& filter : filters) {
+    if (filter.kind() == BackendKind::kCapture || !has(filter.kind())) continue;
+    if (!filter.address().empty()) throw_if_error(parse_worker_address(filter.address()).status());
+    const BackendFactory& backend_factory = **factory(filter.kind());
+    std::vector<DeviceIdentity> found;
+    if (backend_factory.enumerate) {
+      found = backend_factory.enumerate(filter);
+    } else {
+      const absl::StatusOr<int> count = backend_factory.count();
+      for (int i = 0; count.ok() && i < *count; ++i)
+        found.push_back({.kind = filter.kind(), .index = i});
+    }
+    for (const DeviceIdentity& identity : found) {
+      const Device device = Device::of(identity);
+      if (open(device).ok()) devices.push_back(device);
+    }
+  }
+  return devices;
 }
 
 std::vector<DeviceState*> Registry::opened() const {

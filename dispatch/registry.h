@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "dispatch/backend.h"
 #include "dispatch/device.h"
+#include "dispatch/device_filter.h"
 
 namespace remora::dispatch {
 
@@ -28,6 +29,12 @@ struct BackendFactory {
   std::function<bool(const DeviceIdentity&)> may_be_default = [](const DeviceIdentity&) {
     return true;
   };
+  /// The usable devices that a filter of this kind names, in order; none where a worker does not
+  /// answer. Absent: the first `count` ones.
+  std::function<std::vector<DeviceIdentity>(const DeviceFilter&)> enumerate = {};
+  /// The one identity of a device that has several, as a worker with two addresses. Absent: each is
+  /// its own.
+  std::function<absl::StatusOr<DeviceIdentity>(const DeviceIdentity&)> canonical = {};
 };
 
 class Registry {
@@ -38,6 +45,10 @@ class Registry {
   absl::StatusOr<const BackendFactory*> factory(BackendKind kind) const;
   /// Opens the device or returns the open one.
   absl::StatusOr<DeviceState*> open(const Device& device);
+  /// The device if it is open, else null.
+  DeviceState* find(const Device& device) const;
+  /// As Device::enumerate.
+  std::vector<Device> enumerate(const std::vector<DeviceFilter>& filters);
   /// Every device opened so far.
   std::vector<DeviceState*> opened() const;
   /// Stops every executor: nothing runs while the process takes down what kernels may use. Called
@@ -54,6 +65,8 @@ class Registry {
   std::vector<std::pair<BackendKind, BackendFactory>> factories_;
   absl::flat_hash_map<const DeviceIdentity*, std::unique_ptr<DeviceState>> devices_
       ABSL_GUARDED_BY(mutex_);
+  // Other identities of devices in `devices_`.
+  absl::flat_hash_map<const DeviceIdentity*, DeviceState*> aliases_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// The process's registry; its first use calls `register_backends` and adds capture, which every

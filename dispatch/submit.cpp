@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "dispatch/automatic_moves.h"
 #include "dispatch/capture.h"
 #include "dispatch/decompositions.h"
 #include "dispatch/registry.h"
@@ -27,14 +28,14 @@ Specs inferred(const OpInfo& info, std::span<const Spec> inputs, const Attrs& at
   refuse(outputs.status());
 }
 
-Operands moved_to(DeviceState& device, std::span<const Value> inputs) {
+Operands moved_to(DeviceState& device, std::string_view op, std::span<const Value> inputs) {
   Operands operands;
   for (const Value& input : inputs) {
     if (&input->device() == &device) {
       operands.push_back(input);
     } else {
+      count_move(op, input->device(), device);
       operands.push_back(transfer(input, device.device()));
-      device.count_move();
     }
   }
   return operands;
@@ -90,7 +91,7 @@ Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
 
   // 3 support
   const bool native = is_native(info, specs, outputs, target);
-  const Operands operands = moved_to(target, inputs);
+  const Operands operands = moved_to(target, info.name, inputs);
   if (!native) {
     const CallScope scope(info.name);
     return find_decomposition(code)(operands, attrs);

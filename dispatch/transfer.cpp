@@ -63,6 +63,7 @@ Value upload(const Device& device, HostData data) {
     throw Error(absl::UnimplementedError(
         str_cat(dtype_name(data.spec.dtype), " is not supported on ", device.str())));
   }
+  state.fixed_settings();
   const ValueId id(next_window_number(), 0);
   Value value = Value::make(id, data.spec, &state);
   value->fulfil(value_or_throw(state.backend().upload(id, std::move(data))));
@@ -173,6 +174,7 @@ Value transfer(const Value& value, const Device& device) {
     throw Error(absl::UnimplementedError(
         str_cat("to: ", dtype_name(value->spec().dtype), " is not supported on ", device.str())));
   }
+  target_device.fixed_settings();
   end_windows_before(value);
   Recorder::current().wait_for_room(value->device());
   Recorder::current().flush(target_device);

@@ -55,6 +55,7 @@ Position Window::position_of(const Value& input) {
 Values Window::record(const OpInfo& info, std::span<const Value> inputs, const Attrs& attrs,
                       std::span<const Spec> specs) {
   if (number_ == 0) number_ = next_window_number();
+  if (builder_.empty()) builder_.set_settings(numeric_bits(device_.fixed_settings()));
   absl::InlinedVector<Position, 4> positions;
   for (const Value& input : inputs) positions.push_back(position_of(input));
   uint32_t index = builder_.add_op(info, positions, attrs, specs);

@@ -42,6 +42,7 @@ constexpr std::array kLogLevels = {"trace", "debug", "info", "warning", "error",
 /// Options that are text until all of them are known.
 struct Texts {
   std::string devices = "cpu";
+  std::string settings = DeviceSettings().str();
   std::optional<std::string> memory_limits;
   std::string session_quota;
   std::string identity_quota;
@@ -125,6 +126,11 @@ void add_options(CLI::App& app, Options& options, Texts& texts) {
                  "what to serve: cpu, or cpu,cpu for cpu:0 and cpu:1; cuda? where there is one")
       ->capture_default_str()
       ->check(parsed_by(parse_devices));
+  app.add_option(
+         "--settings", texts.settings,
+         "defaults of clients that say nothing: float=bf16,int=i32,tf32=on,deterministic=on")
+      ->capture_default_str()
+      ->check(parsed_by(dispatch::parse_device_settings));
   app.add_option("--memory-limit", texts.memory_limits, "bytes of each device of a kind: cpu=2GiB");
   app.add_option("--threads", options.threads,
                  "threads of each cpu device (0: one per core that this process may use)")
@@ -200,6 +206,7 @@ absl::Status apply_config(CLI::App& app, const std::string& file, Options& optio
 /// What the checks of the options have let through.
 absl::Status take_texts(const Texts& texts, Options& options) {
   REMORA_ASSIGN_OR_RETURN(options.devices, parse_devices(texts.devices));
+  REMORA_ASSIGN_OR_RETURN(options.settings, dispatch::parse_device_settings(texts.settings));
   const auto bytes = [](const std::string& text, std::optional<int64_t>& target) -> absl::Status {
     if (text.empty()) return absl::OkStatus();
     REMORA_ASSIGN_OR_RETURN(target, parse_bytes(text));

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "dispatch/device.h"
+#include "dispatch/device_settings.h"
 #include "proto/limits.h"
 #include "server/limits.h"
 
@@ -42,7 +43,8 @@ struct Options {
   std::optional<int64_t> session_quota_bytes;  // absent: the sum of the devices' limits
   IdentityLimits identity_defaults;            // `devices` is not used
   std::map<std::string, IdentityLimits> identities;
-  std::string token_file;  // empty: none; likewise the files below
+  DeviceSettings settings;  // prescribed for every device
+  std::string token_file;   // empty: none; likewise the files below
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_client_ca;

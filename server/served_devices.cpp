@@ -65,13 +65,20 @@ uint32_t supported_dtypes(const dispatch::Backend& backend, dispatch::OpCode cod
   return bits;
 }
 
-v1::DeviceDescription describe(const std::string& text, const dispatch::Backend& backend) {
+v1::DeviceDescription describe(const std::string& text, const dispatch::Backend& backend,
+                               const DeviceSettings& settings) {
   const dispatch::DeviceInfo info = backend.info();
   v1::DeviceDescription description;
   description.set_text(text);
   description.set_name(info.name);
   description.set_fingerprint(info.fingerprint);
   description.set_memory_limit_bytes(static_cast<uint64_t>(info.memory_limit_bytes));
+  v1::DeviceSettings& prescribed = *description.mutable_settings();
+  prescribed.set_float_dtype(static_cast<uint32_t>(settings.float_dtype));
+  prescribed.set_int_dtype(static_cast<uint32_t>(settings.int_dtype));
+  prescribed.set_bool_dtype(static_cast<uint32_t>(settings.bool_dtype));
+  prescribed.set_tf32(settings.tf32);
+  prescribed.set_deterministic(settings.deterministic);
   for (const dispatch::OpInfo& op : dispatch::catalogue()) {
     const uint32_t dtypes = supported_dtypes(backend, op.code);
     if (dtypes == 0) continue;
@@ -104,7 +111,7 @@ absl::StatusOr<std::vector<ServedDevice>> open_devices(const Options& options) {
     }
     ServedDevice device;
     device.text = text;
-    device.description = describe(text, **backend);
+    device.description = describe(text, **backend, options.settings);
     device.staging =
         std::make_shared<FlowRoom>(staging_bytes((*backend)->info().memory_limit_bytes));
     device.state = std::make_unique<dispatch::DeviceState>(device_of(choice), *std::move(backend));

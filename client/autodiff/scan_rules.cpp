@@ -94,7 +94,7 @@ Gradients scatter_rule(const RuleContext& context) {
     // Who won: each source leaves its number, and looks whether it is still there.
     const Shape& shape = index.shape();
     const Tensor numbers =
-        reshape(arange(0, shape.numel(), 1, g.device().without_autodiff()), shape);
+        reshape(arange(0, shape.numel(), 1, g.device().without_autodiff(), DType::kI64), shape);
     const Tensor left = scatter(zeros_of(g, {DType::kI64, g.shape()}), axis, index, numbers);
     gradients[2] = where(gather(left, axis, index) == numbers, gather(g, axis, index), 0.0);
   }

@@ -78,7 +78,7 @@ Tensor polar_factor(const Tensor& matrix) {
 
 void constant(Parameter parameter, double value) {
   parameter.initialize([shape = parameter.shape(), value](const Device& device) {
-    return full(shape, value, device);
+    return full(shape, value, device, DType::kF32);
   });
 }
 
@@ -97,7 +97,7 @@ void uniform(Parameter parameter, double low, double high) {
     refuse("uniform", str_cat("[", low, ", ", high, ") is no range"));
   }
   parameter.initialize([shape = parameter.shape(), low, high](const Device& device) {
-    return remora::uniform(shape, device, low, high);
+    return remora::uniform(shape, device, low, high, DType::kF32);
   });
 }
 
@@ -107,7 +107,7 @@ void normal(Parameter parameter, double mean, double deviation) {
                              " must be finite, the deviation not negative"));
   }
   parameter.initialize([shape = parameter.shape(), mean, deviation](const Device& device) {
-    return remora::normal(shape, device, mean, deviation);
+    return remora::normal(shape, device, mean, deviation, DType::kF32);
   });
 }
 
@@ -123,7 +123,7 @@ void trunc_normal(Parameter parameter, double mean, double deviation, double low
   const double last = 2.0 * normal_cdf((high - mean) / deviation) - 1.0;
   parameter.initialize([=, shape = parameter.shape()](const Device& device) {
     const dispatch::CallScope scope;
-    const Tensor quantile = remora::uniform(shape, device, first, last);
+    const Tensor quantile = remora::uniform(shape, device, first, last, DType::kF32);
     const Tensor draws = inverse_erf(quantile) * (deviation * std::sqrt(2.0)) + mean;
     return clip(draws, low, high);
   });
@@ -179,7 +179,8 @@ void orthogonal(Parameter parameter, double gain) {
     const int64_t columns = rows == 0 ? 0 : shape.numel() / rows;
     if (shape.numel() == 0) return full(shape, 0.0, device);
     const bool tall = rows > columns;
-    const Tensor draws = remora::normal(tall ? Shape{columns, rows} : Shape{rows, columns}, device);
+    const Tensor draws = remora::normal(tall ? Shape{columns, rows} : Shape{rows, columns}, device,
+                                        0.0, 1.0, DType::kF32);
     const Tensor factor = polar_factor(draws);
     return reshape(tall ? transpose(factor) : factor, shape) * gain;
   });

@@ -64,7 +64,7 @@ std::optional<int64_t> padding_row(std::optional<int64_t> index, int64_t count) 
 Parameter embedding_table(int64_t count, int64_t width, std::optional<int64_t> padding) {
   return Parameter({count, width}, [=](const Device& device) {
     const dispatch::CallScope scope("");
-    const Tensor table = normal({count, width}, device);
+    const Tensor table = normal({count, width}, device, 0.0, 1.0, DType::kF32);
     return padding ? slice_assign(table, 0.0, 0, *padding, *padding + 1) : table;
   });
 }

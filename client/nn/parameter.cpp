@@ -75,7 +75,7 @@ void Parameter::load(const Tensor& values) {
 
 Parameter uniform_parameter(const Shape& shape, double bound) {
   const auto draw = [shape, bound](const Device& device) {
-    return uniform(shape, device, -bound, bound);
+    return uniform(shape, device, -bound, bound, DType::kF32);
   };
   return Parameter(shape, draw);
 }

@@ -108,7 +108,7 @@ absl::StatusOr<RemoteBackend::Place> RemoteBackend::place() const {
 
 dispatch::DeviceInfo RemoteBackend::info() const {
   return {str_cat(described().name, " of worker ", connection_.address()), described().fingerprint,
-          described().memory_limit_bytes};
+          described().memory_limit_bytes, described().settings};
 }
 
 absl::StatusOr<std::unique_ptr<dispatch::Plan>> RemoteBackend::prepare(GraphPtr graph,
@@ -192,7 +192,7 @@ void RemoteBackend::download_all(std::span<const Buffer> buffers,
 absl::StatusOr<Buffer> RemoteBackend::copy_from(dispatch::Backend& source, const Buffer& buffer,
                                                 ValueId id) {
   const auto* other = dynamic_cast<RemoteBackend*>(&source);
-  if (other == nullptr || &other->connection_ != &connection_) {
+  if (other == nullptr || &other->connection_.resolved() != &connection_.resolved()) {
     return absl::UnimplementedError("copies between workers go through the program");
   }
   REMORA_ASSIGN_OR_RETURN(const Place place, this->place());

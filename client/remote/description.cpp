@@ -12,6 +12,28 @@
 namespace remora::remote {
 namespace {
 
+/// What the worker prescribes for a device; nothing said is the default.
+absl::StatusOr<DeviceSettings> checked(const v1::DeviceSettings& said, std::string_view address) {
+  DeviceSettings settings;
+  const auto take = [&](uint32_t number, DType& target) {
+    if (number == 0) return true;
+    if (number > UINT8_MAX || !is_known_dtype(static_cast<uint8_t>(number))) return false;
+    target = static_cast<DType>(number);
+    return true;
+  };
+  const bool known = take(said.float_dtype(), settings.float_dtype) &&
+                     take(said.int_dtype(), settings.int_dtype) &&
+                     take(said.bool_dtype(), settings.bool_dtype);
+  settings.tf32 = said.tf32();
+  settings.deterministic = said.deterministic();
+  if (!known || !dispatch::check_settings(settings).ok()) {
+    return absl::FailedPreconditionError(str_cat(
+        "worker ", address, " prescribes default element types ", said.float_dtype(), ", ",
+        said.int_dtype(), " and ", said.bool_dtype(), ", which this program cannot follow"));
+  }
+  return settings;
+}
+
 absl::StatusOr<WorkerDescriptionPtr> checked(const v1::DescribeReply& reply,
                                              std::string_view address) {
   if (reply.versions().min() > wire::kMaxVersion || reply.versions().max() < wire::kMinVersion) {
@@ -38,6 +60,7 @@ absl::StatusOr<WorkerDescriptionPtr> checked(const v1::DescribeReply& reply,
     entry.name = device.name();
     entry.fingerprint = device.fingerprint();
     entry.memory_limit_bytes = static_cast<int64_t>(device.memory_limit_bytes());
+    REMORA_ASSIGN_OR_RETURN(entry.settings, checked(device.settings(), address));
     entry.dtypes.resize(dispatch::kMaxOpCode + 1);
     // What this build does not know of is nothing it could ask for.
     for (const v1::OpSupport& support : device.support()) {

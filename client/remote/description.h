@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/remote/options.h"
+#include "dispatch/device_settings.h"
 #include "dispatch/dtype.h"
 #include "dispatch/op.h"
 #include "grpcpp/channel.h"
@@ -22,6 +23,7 @@ struct RemoteDevice {
   std::string name;  // for people
   std::string fingerprint;
   int64_t memory_limit_bytes = 0;
+  DeviceSettings settings = {};  // what the worker prescribes
   std::vector<uint32_t> dtypes;  // by opcode: bit n stands for dtype wire number n
 
   bool supports(dispatch::OpCode code, DType dtype) const {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct WorkerLink {
   std::shared_ptr<grpc::Channel> control;
   std::shared_ptr<grpc::Channel> bulk;
   Token token;
+  std::optional<std::string> certificate = {};  // this program's, may be empty; none: plain text
   int deadline_ms = 0;
 };
 

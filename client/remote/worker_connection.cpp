@@ -16,7 +16,8 @@ namespace remora::remote {
 namespace {
 
 struct Connections {
-  absl::Mutex mutex;  // guards by_address
+  // Guards by_address, and which connection stands for which. Taken before a connection's own.
+  absl::Mutex mutex;
   absl::flat_hash_map<std::string, std::unique_ptr<WorkerConnection>> by_address
       ABSL_GUARDED_BY(mutex);
 };
@@ -49,14 +50,26 @@ WorkerConnection& WorkerConnection::at(std::string_view address) {
   return *entry;
 }
 
-absl::StatusOr<WorkerConnection*> WorkerConnection::default_worker() {
+std::vector<WorkerConnection*> WorkerConnection::environment_workers() {
+  std::vector<WorkerConnection*> workers;
   const char* const variable = std::getenv("REMORA_WORKERS");
-  const std::string_view workers = variable == nullptr ? "" : variable;
-  const std::string_view first = workers.substr(0, workers.find(','));
-  if (!first.empty()) return &at(first);
   if (variable == nullptr) {
-    if (const auto path = wire::find_default_socket()) return &at(str_cat("unix:", *path));
+    if (const auto path = wire::find_default_socket())
+      workers.push_back(&at(str_cat("unix:", *path)));
+    return workers;
   }
+  std::string_view rest = variable;
+  while (!rest.empty()) {
+    const std::string_view address = rest.substr(0, rest.find(','));
+    if (!address.empty()) workers.push_back(&at(address));
+    rest.remove_prefix(std::min(rest.size(), address.size() + 1));
+  }
+  return workers;
+}
+
+absl::StatusOr<WorkerConnection*> WorkerConnection::default_worker() {
+  const std::vector<WorkerConnection*> workers = environment_workers();
+  if (!workers.empty()) return workers.front();
   return absl::FailedPreconditionError(
       str_cat("remote: no worker is named and none listens on ", wire::default_socket_path(),
               "; set REMORA_WORKERS to its address (host:port or unix:/path, several separated by "
@@ -82,6 +95,7 @@ void WorkerConnection::close_all() {
 absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
   // The check comes before any lock: in a forked child another thread's may be held for ever.
   REMORA_RETURN_IF_ERROR(Session::child_status(address_));
+  if (WorkerConnection& other = resolved(); &other != this) return other.session();
   {
     const absl::MutexLock lock(&mutex_);
     if (current_ != nullptr) {
@@ -101,7 +115,36 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::session() {
       return current_;
     }
   }
+  if (WorkerConnection& other = resolved(); &other != this) return other.session();
   return open();
+}
+
+WorkerConnection& WorkerConnection::resolved() {
+  WorkerConnection* connection = this;
+  for (;;) {
+    const absl::MutexLock lock(&connection->mutex_);
+    if (connection->same_as_ == nullptr) return *connection;
+    connection = connection->same_as_;
+  }
+}
+
+// Called with the lock of all connections, so that of two that find each other one is first.
+std::shared_ptr<Session> WorkerConnection::join(const WorkerDescription& worker,
+                                                const WorkerLink& link) {
+  for (const auto& [address, other] : connections().by_address) {
+    if (other.get() == this) continue;
+    const std::shared_ptr<Session> session = other->current();
+    if (session == nullptr || !session->status().ok()) continue;
+    if (worker.instance.empty() || session->description().instance != worker.instance) continue;
+    if (session->link().token.text != link.token.text ||
+        session->link().certificate != link.certificate) {
+      continue;  // another identity, or not encrypted alike: its tensors are not this one's
+    }
+    const absl::MutexLock lock(&mutex_);
+    same_as_ = other.get();
+    return session;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
@@ -113,6 +156,7 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
   REMORA_ASSIGN_OR_RETURN(const std::optional<Tls> tls, load_tls(address_, options));
   REMORA_RETURN_IF_ERROR(check_privacy(address_, options, tls));
   REMORA_ASSIGN_OR_RETURN(link.token, load_token(address_, options));
+  if (tls.has_value()) link.certificate = tls->material.certificate;
   link.deadline_ms = options.connect_deadline_ms;
   link.control = make_channel(address_, Plane::kControl, tls);
   link.bulk = make_channel(address_, Plane::kBulk, tls);
@@ -124,6 +168,10 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
     }
     return description.status();
   }
+  {
+    const absl::MutexLock lock(&connections().mutex);
+    if (auto joined = join(**description, link)) return joined;
+  }
   std::shared_ptr<Session> session = Session::make(std::move(link), *std::move(description));
   if (const absl::Status status = session->start(); !status.ok()) {
     session->close(status, 0);
@@ -131,9 +179,22 @@ absl::StatusOr<std::shared_ptr<Session>> WorkerConnection::open() {
     ended_.push_back(std::move(session));
     return status;
   }
+  std::shared_ptr<Session> joined;
+  {
+    const absl::MutexLock all(&connections().mutex);
+    // Another address of the same worker may have been connected meanwhile.
+    joined = join(session->description(), session->link());
+    if (joined == nullptr) {
+      const absl::MutexLock lock(&mutex_);
+      current_ = session;
+      return session;
+    }
+  }
+  session->close(absl::CancelledError("another address leads to the same worker"),
+                 kCloseDeadline_ms);
   const absl::MutexLock lock(&mutex_);
-  current_ = session;
-  return session;
+  ended_.push_back(std::move(session));
+  return joined;
 }
 
 std::shared_ptr<Session> WorkerConnection::current() const {
@@ -144,6 +205,9 @@ std::shared_ptr<Session> WorkerConnection::current() const {
 
 void WorkerConnection::disconnect(const absl::Status& reason, int deadline_ms) {
   if (Session::in_child()) return;
+  if (WorkerConnection& other = resolved(); &other != this) {
+    return other.disconnect(reason, deadline_ms);
+  }
   const absl::MutexLock opening(&opening_);
   std::shared_ptr<Session> session;
   {

@@ -28,12 +28,18 @@ class WorkerConnection {
   /// The first worker of REMORA_WORKERS, or where that is not set the one on this machine's default
   /// socket; FAILED_PRECONDITION when there is neither.
   static absl::StatusOr<WorkerConnection*> default_worker();
+  /// Every worker of REMORA_WORKERS in order, or where that is not set the one on this machine's
+  /// default socket, if there is one.
+  static std::vector<WorkerConnection*> environment_workers();
   /// Ends every session; at exit.
   static void close_all();
 
   explicit WorkerConnection(std::string address) : address_(std::move(address)) {}
 
   const std::string& address() const { return address_; }
+  /// The connection that stands for this one: another, once this address has turned out to lead to
+  /// a worker to which that has a session with the same credentials; else this.
+  WorkerConnection& resolved();
   /// The session, opened if there is none. Waits at most the worker's connect deadline for each of
   /// its two first answers. The reason if it could not be opened or has died. UNAVAILABLE instead
   /// of opening one in a read callback.
@@ -49,6 +55,9 @@ class WorkerConnection {
 
  private:
   absl::StatusOr<std::shared_ptr<Session>> open();
+  /// From now on another connection with a living session to that worker, under the same
+  /// credentials, stands for this one: its session, or null where there is none.
+  std::shared_ptr<Session> join(const WorkerDescription& worker, const WorkerLink& link);
   /// Destroys the ended sessions that nobody holds any more.
   void destroy_ended();
 
@@ -56,6 +65,7 @@ class WorkerConnection {
   absl::Mutex opening_;        // held while a session is opened or ended; taken before mutex_
   mutable absl::Mutex mutex_;  // guards all below
   std::shared_ptr<Session> current_ ABSL_GUARDED_BY(mutex_);
+  WorkerConnection* same_as_ ABSL_GUARDED_BY(mutex_) = nullptr;  // set once; then no current_
   // Ended ones that gRPC or a storage still holds. They are destroyed here, on a thread of the
   // program.
   std::vector<std::shared_ptr<Session>> ended_ ABSL_GUARDED_BY(mutex_);

@@ -30,8 +30,11 @@
 #include "client/optim/sgd.h"
 #include "client/tensor.h"
 #include "client/tensor_map.h"
+#include "dispatch/automatic_moves.h"
 #include "dispatch/backend.h"
 #include "dispatch/device.h"
+#include "dispatch/device_filter.h"
+#include "dispatch/device_settings.h"
 #include "dispatch/error.h"
 #if REMORA_REMOTE
 #include "client/remote/connection.h"

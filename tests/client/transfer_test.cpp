@@ -1,6 +1,7 @@
 // Tensors on this machine and on a worker in one program.
 #if REMORA_CPU && REMORA_REMOTE
 #include "dispatch/device_state.h"
+#include "dispatch/submit.h"
 #include "tests/client/device.h"
 #include "tests/support/worker_process.h"
 
@@ -55,6 +56,44 @@ TEST_F(Transfer, routing_first_float_then_first) {
   EXPECT_TRUE(gather(table, 0, index).device() == remote());
   EXPECT_TRUE((index + from_data({1, 1}, {2}, remote())).device() == local());
   EXPECT_TRUE((index + table).device() == remote());
+}
+
+TEST_F(Transfer, routing_lists_and_optionals) {
+  const Tensor whole = from_data({1, 2}, {2}, local());
+  const Tensor there = from_data({5.0, 6.0}, {2}, remote());
+  const Tensor here = from_data({7.0, 8.0}, {2}, local());
+  EXPECT_TRUE(concat({whole, there, here}).device() == remote()) << "the first float of a list";
+  expect_floats(concat({whole, there, here}), {1, 2, 5, 6, 7, 8}, {6});
+  EXPECT_TRUE(concat({here, there}).device() == local());
+  EXPECT_TRUE(concat({whole, from_data({3}, {1}, remote())}).device() == local());
+  // Optional operands: absent ones are skipped, those that are there follow.
+  const Tensor rows = from_data({1.0, 3.0}, {1, 2}, remote());
+  EXPECT_TRUE(layer_norm(rows, {2}).device() == remote());
+  EXPECT_TRUE(layer_norm(rows, {2}, here).device() == remote());
+  EXPECT_TRUE(layer_norm(rows, {2}, {}, here).device() == remote());
+  expect_error(absl::StatusCode::kInvalidArgument, "at least one tensor", [] { concat({}); });
+  expect_error(absl::StatusCode::kInvalidArgument, "concat",
+               [] { dispatch::invoke("concat", {}, dispatch::AxisAttrs{0}); });
+}
+
+TEST_F(Transfer, strict_devices_refuses) {
+  const Tensor x = from_data({1.0, 2.0}, {2}, remote());
+  const Tensor y = from_data({3.0, 4.0}, {2}, local());
+  const uint64_t moved = dispatch::stats().moved_operands;
+  const auto refused = [&](const std::string& op, auto call) {
+    expect_error(absl::StatusCode::kFailedPrecondition, op + ": an operand is on cpu", call);
+    expect_error(absl::StatusCode::kFailedPrecondition, remote().str(), call);
+  };
+  strict_devices(true);
+  refused("mul", [&] { (void)(x * y); });
+  refused("where", [&] { (void)where(x > 1.5, x, y); });
+  refused("concat", [&] { (void)concat({x, y}); });
+  refused("matmul", [&] { (void)matmul(x, y); });
+  EXPECT_EQ(dispatch::stats().moved_operands, moved);
+  expect_floats(x * y.to(remote()), {3, 8}, {2});
+  strict_devices(false);
+  expect_floats(x * y, {3, 8}, {2});
+  EXPECT_EQ(dispatch::stats().moved_operands, moved + 1);
 }
 
 /// The losses of a short training run.

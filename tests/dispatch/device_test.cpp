@@ -43,6 +43,28 @@ TEST(Device, device_text_round_trip) {
   }
 }
 
+TEST(Device, device_id_round_trip) {
+  for (const char* text : {"cpu", "cpu:1", "cuda:2", "vulkan:0", "capture:3", "remote",
+                           "remote/cpu", "remote://host:7070", "remote://[::1]:7070/cuda:1",
+                           "remote+unix:///run/Remora.sock/cpu:1"}) {
+    SCOPED_TRACE(text);
+    const Device device = Device::parse(text);
+    const dispatch::DeviceIdentity id = device.autodiff().gradient_checkpointing().identity();
+    const Device decoded = Device::of(id);
+    EXPECT_EQ(decoded, device);
+    EXPECT_EQ(decoded.identity(), id);
+    EXPECT_FALSE(decoded.has_autodiff());
+    EXPECT_EQ(decoded.checkpointing(), Checkpointing::kDisabled);
+  }
+  const Device device = Device::parse("remote://host:7070/cuda:1");
+  EXPECT_EQ(device.identity().endpoint, "host:7070");
+  EXPECT_EQ(device.identity().inner, "cuda:1");
+  EXPECT_EQ(Device::cpu(3).identity().endpoint, "");
+  EXPECT_EQ(
+      error_of([] { Device::of({.kind = BackendKind::kRemote, .endpoint = "nowhere"}); }).code(),
+      kInvalid);
+}
+
 TEST(Device, device_text_last_unix_segment_is_the_device_only_if_it_parses_as_one) {
   const Device plain = Device::parse("remote+unix:///run/sockets/worker");
   EXPECT_EQ(plain.identity().endpoint, "unix:/run/sockets/worker");

@@ -133,6 +133,44 @@ TEST_F(DefaultDevice, remora_device_unusable) {
                          {"REMORA_DEVICE", "cpu:7", "cpu has 1"}));
 }
 
+/// The texts of what `registry` enumerates.
+std::vector<std::string> enumerated(Registry& registry, const std::vector<DeviceFilter>& filters) {
+  std::vector<std::string> texts;
+  for (const Device& device : registry.enumerate(filters)) texts.push_back(device.str());
+  return texts;
+}
+
+TEST(Registry, enumerate_order_and_duplicates) {
+  using Texts = std::vector<std::string>;
+  Registry registry;
+  registry.add(BackendKind::kCpu, null_factory(2));
+  registry.add(BackendKind::kCuda, null_factory(1));
+  registry.add(BackendKind::kCapture, null_factory(1));
+  constexpr auto kCpu = BackendKind::kCpu;
+  constexpr auto kCuda = BackendKind::kCuda;
+  EXPECT_EQ(enumerated(registry, {kCuda, kCpu}), (Texts{"cuda:0", "cpu", "cpu:1"}));
+  EXPECT_EQ(enumerated(registry, {kCpu, kCuda, kCpu}),
+            (Texts{"cpu", "cpu:1", "cuda:0", "cpu", "cpu:1"}));
+  EXPECT_EQ(enumerated(registry, {BackendKind::kVulkan, BackendKind::kCapture}), Texts{});
+  EXPECT_EQ(enumerated(registry, {}), Texts{});
+}
+
+TEST(Registry, enumerate_skips_unusable) {
+  using Texts = std::vector<std::string>;
+  BackendFactory broken = null_factory(3);
+  broken.open =
+      [](const DeviceIdentity& identity) -> absl::StatusOr<std::unique_ptr<dispatch::Backend>> {
+    if (identity.index == 1) return absl::UnavailableError("broken");
+    return std::make_unique<NullBackend>("null");
+  };
+  Registry registry;
+  registry.add(BackendKind::kCpu, null_factory(1));
+  registry.add(BackendKind::kCuda, broken);
+  registry.add(BackendKind::kVulkan, unusable_factory("no driver"));
+  EXPECT_EQ(enumerated(registry, {BackendKind::kVulkan, BackendKind::kCuda, BackendKind::kCpu}),
+            (Texts{"cuda:0", "cuda:2", "cpu"}));
+}
+
 TEST(Registry, opens_a_device_once) {
   int opened = 0;
   BackendFactory factory = null_factory(1);

@@ -36,6 +36,16 @@ TEST(Transfer, an_upload_of_a_dtype_that_the_device_lacks_is_refused) {
                          absl::StatusCode::kUnimplemented, {"f64", "cpu"}));
 }
 
+TEST(Transfer, transfer_refuses_unsupported_dtype) {
+  const Value x = op(OpCode::neg, {integers(Device::cpu(), {7})});
+  const ScopedHooks hooks(Device::vulkan(), {.lacks_dtype = DType::kI64});
+  const uint64_t runs = backend_of(Device::cpu()).runs();
+  EXPECT_TRUE(fails_with(error_of([&] { (void)transfer(x, Device::vulkan()); }),
+                         absl::StatusCode::kUnimplemented, {"to", "i64", "vulkan:0"}));
+  EXPECT_EQ(backend_of(Device::cpu()).runs(), runs) << "the window that makes x was ended";
+  EXPECT_EQ(numbers(x), (Numbers{-7}));
+}
+
 TEST(Transfer, a_read_in_the_background_answers_once) {
   const Value x = op(OpCode::neg, {floats(Device::cpu(), {5})});
   absl::Notification done;

@@ -205,7 +205,7 @@ TEST(RemoteBackend, two_threads_share_a_session_and_get_their_own_results) {
   }
 }
 
-TEST(RemoteBackend, two_devices_of_one_worker_share_its_session_and_copy_on_the_worker) {
+TEST(RemoteBackend, to_within_worker_moves_no_client_bytes) {
   TokenWorker worker({"--devices", "cpu,cpu"});
   const Device first = worker.device("cpu:0");
   const Device second = worker.device("cpu:1");

@@ -57,7 +57,7 @@ TEST(RemoteFailure, a_worker_that_never_answers_is_unavailable_after_the_deadlin
   EXPECT_NE(error.message().find("300 ms"), std::string::npos) << error;
 }
 
-TEST(RemoteFailure, a_wrong_or_missing_token_names_worker_and_option) {
+TEST(RemoteFailure, remote_options_wrong_token) {
   test::WorkerProcess worker({.flags = {}, .tcp = false, .token = kToken});
   const auto open = [&] {
     return error_of([&] { (void)Device::remote(worker.address()).state(); });

@@ -27,7 +27,7 @@ class TokenFile {
       std::filesystem::temp_directory_path() / ("remora-token-test-" + std::to_string(getpid()));
 };
 
-TEST(RemoteOptions, the_token_comes_from_the_option_then_its_file_then_the_environment) {
+TEST(RemoteOptions, remote_options_sources) {
   const TokenFile file(" from-a-file \n");
   setenv("REMORA_TOKEN_FILE", file.path().c_str(), 1);
   EXPECT_EQ(load_token("w:1", {})->text, "from-a-file");
@@ -118,13 +118,16 @@ TEST(RemoteOptions, a_malformed_address_is_refused) {
   }
 }
 
-TEST(RemoteOptions, the_default_worker_is_the_first_of_remora_workers) {
+TEST(RemoteOptions, remora_workers_default_address) {
   setenv("REMORA_WORKERS", "", 1);
   const absl::Status none = WorkerConnection::default_worker().status();
   EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(none.message().find("REMORA_WORKERS"), std::string::npos);
   setenv("REMORA_WORKERS", "127.0.0.1:7071,127.0.0.1:7072", 1);
   EXPECT_EQ((*WorkerConnection::default_worker())->address(), "127.0.0.1:7071");
+  const std::vector<WorkerConnection*> all = WorkerConnection::environment_workers();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1]->address(), "127.0.0.1:7072");
   unsetenv("REMORA_WORKERS");
 }
 

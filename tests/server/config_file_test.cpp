@@ -34,6 +34,7 @@ TEST_F(ConfigFile, every_option_has_its_key) {
 # A worker.
 listen = "127.0.0.1:7070"
 devices = ["cpu", "cpu"]
+settings = "float=bf16,tf32=on"
 memory-limit = "cpu=2GiB"
 threads = 3
 session-quota = "1GiB"
@@ -64,6 +65,7 @@ sessions = 1
   EXPECT_EQ(options.listen, "127.0.0.1:7070");
   EXPECT_EQ(options.devices.size(), 2u);
   EXPECT_EQ(options.memory_limit_bytes.at(BackendKind::kCpu), int64_t{2} << 30);
+  EXPECT_EQ(options.settings.str(), "float=bf16,int=i64,bool=bool,tf32=on,deterministic=off");
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.session_quota_bytes, int64_t{1} << 30);
   EXPECT_EQ(options.identity_defaults.bytes, int64_t{3} << 30);

@@ -74,6 +74,8 @@ TEST(Options, mistakes_are_named_with_what_is_right) {
                {{"--devices", "cpu:1,cpu:1"}, "named twice"},
                {{"--devices", "remote"}, "'remote'"},
                {{"--memory-limit", "cpu:0=2GiB"}, "KIND=BYTES"},
+               {{"--settings", "float=i64"}, "float=i64 is no float"},
+               {{"--settings", "tf32"}, "'tf32' has no '='"},
                {{"--memory-limit", "2GiB"}, "KIND=BYTES"},
                {{"--memory-limit", ""}, "KIND=BYTES"},
                {{"--memory-limit", "cpu=1GiB,cpu=2GiB"}, "cpu has two limits"},

@@ -142,6 +142,7 @@ int64_t InterpreterBackend::live_bytes() { return live_bytes_of_all.load(); }
 
 bool InterpreterBackend::supports(dispatch::OpCode code, DType dtype) const {
   if (dispatch::op_info(code).fast && hooks().lacks_fast_rows) return false;
+  if (hooks().lacks_dtype == dtype) return false;
   return dtype == DType::kF32 || dtype == DType::kI64 || dtype == DType::kBool;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -46,6 +47,8 @@ class InterpreterBackend : public dispatch::Backend {
     size_t max_ops_at_once = SIZE_MAX;
     /// FAST rows have no kernel.
     bool lacks_fast_rows = false;
+    /// Nothing of this element type runs or is held.
+    std::optional<DType> lacks_dtype = {};
   };
   void set_hooks(Hooks hooks);
 
