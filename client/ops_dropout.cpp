@@ -20,7 +20,8 @@ void check_dropout(std::string_view function, const Tensor& x, double p) {
 
 /// 1 with probability 1 - p, else 0: of `shape`, in the dtype of x.
 Tensor kept(const Tensor& x, const Shape& shape, double p) {
-  return astype(uniform(shape, x.device().without_autodiff(), 0.0, 1.0) >= p, x.dtype());
+  return astype(uniform(shape, x.device().without_autodiff(), 0.0, 1.0, DType::kF32) >= p,
+                x.dtype());
 }
 
 Tensor drop(const Tensor& x, const Shape& shape, double p) {
