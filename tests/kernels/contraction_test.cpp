@@ -66,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MatmulShapes,
                                          Product{7, 5, 1, 9}, Product{3, 1, 17, 8},
                                          Product{1, 64, 10, 1152}, Product{1, 257, 33, 70},
                                          Product{1, 300, 1100, 40}, Product{2, 129, 520, 65},
-                                         Product{1, 513, 513, 130}));
+                                         Product{1, 1, 300, 700}, Product{2, 301, 1, 95},
+                                         Product{1, 1, 1, 4000}, Product{1, 513, 513, 130}));
 
 TEST(Matmul, WithoutInnerElementsGivesZeros) {
   CpuDevice device;
@@ -186,6 +187,10 @@ INSTANTIATE_TEST_SUITE_P(
         Convolution{{2, 4, 13, 12}, {4, 1, 3, 3}, conv_attrs({1, 2}, {4, 0}, {3, 2}, 4)},
         Convolution{{1, 2, 70, 65}, {3, 2, 5, 5}, conv_attrs({1, 1}, {2, 2}, {1, 1}, 1)},
         Convolution{{2, 3, 7, 7}, {2, 3, 1, 1}, conv_attrs({3, 3}, {5, 5}, {1, 1}, 1)},
+        Convolution{{3, 6, 28, 28}, {6, 1, 3, 3}, conv_attrs({1, 1}, {1, 1}, {1, 1}, 6)},
+        Convolution{{2, 3, 40, 7}, {3, 1, 2, 5}, conv_attrs({2, 2}, {1, 2}, {1, 1}, 3)},
+        Convolution{{3, 5, 14, 15}, {7, 5, 1, 1}, conv_attrs({1, 1}, {0, 0}, {1, 1}, 1)},
+        Convolution{{5, 6, 4, 4}, {4, 3, 1, 1}, conv_attrs({1, 1}, {0, 0}, {1, 1}, 2)},
         Convolution{{2, 1, 200, 180}, {2, 1, 3, 3}, conv_attrs({1, 1}, {1, 1}, {1, 1}, 1)}));
 
 TEST(Conv2d, WorksWithoutImagesAndWithoutChannels) {

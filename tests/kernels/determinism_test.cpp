@@ -62,6 +62,17 @@ INSTANTIATE_TEST_SUITE_P(
                             {d.random({32, 16, 12, 12}, 1), d.random({24, 16, 3, 3}, 2)},
                             ConvAttrs());
              }},
+        Case{"matrix times vector",
+             [](CpuDevice& d) {
+               return d.run(OpCode::matmul, {d.random({900, 1500}, 1), d.random({1500, 1}, 2)});
+             }},
+        Case{"depthwise conv2d_weight_grad",
+             [](CpuDevice& d) {
+               ConvAttrs attrs = gradient_of({16, 1, 3, 3});
+               attrs.groups = 16;
+               return d.run(OpCode::conv2d_weight_grad,
+                            {d.random({8, 16, 30, 30}, 1), d.random({8, 16, 30, 30}, 2)}, attrs);
+             }},
         Case{"conv2d_input_grad",
              [](CpuDevice& d) {
                return d.run(OpCode::conv2d_input_grad,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -54,6 +55,38 @@ TEST(Reduce, AnyAxesSum) {
       expected[static_cast<size_t>(output)] += values[static_cast<size_t>(i)];
     }
     EXPECT_EQ(device.read<float>(sums), expected) << "mask " << mask;
+  }
+}
+
+TEST(Reduce, LongRowsGiveTheLowestIndexOfTheirExtreme) {
+  CpuDevice device;
+  const int64_t rows = 6, columns = 203;
+  std::vector<float> values;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    values.push_back(static_cast<float>(i * 7919 % 31) - 15);  // every value many times
+  values[static_cast<size_t>(2 * columns + 150)] = kNan;
+  values[static_cast<size_t>(2 * columns + 170)] = kNan;
+  values[static_cast<size_t>(4 * columns + 202)] = 99;
+  const Buffer x = device.upload({rows, columns}, values);
+  const Buffer turned = device.run(OpCode::permute, {x}, PermuteAttrs{{1, 0}})[0];
+  const Buffer strided =
+      device.run(OpCode::permute, {device.upload({columns, rows}, device.read<float>(turned))},
+                 PermuteAttrs{{1, 0}})[0];
+  for (const OpCode code : {OpCode::argmax, OpCode::argmin}) {
+    std::vector<int64_t> expected;
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* const first = values.data() + row * columns;
+      const auto nan = std::find_if(first, first + columns, [](float v) { return v != v; });
+      const auto* const extreme = nan != first + columns ? nan
+                                  : code == OpCode::argmax
+                                      ? std::max_element(first, first + columns)
+                                      : std::min_element(first, first + columns);
+      expected.push_back(extreme - first);
+    }
+    for (const Buffer& operand : {x, strided}) {
+      const ArgReduceAttrs attrs{.axis = 1};
+      EXPECT_EQ(device.read<int64_t>(device.run(code, {operand}, attrs)[0]), expected);
+    }
   }
 }
 
