@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 /// Time that one sample of a family takes at least.
 constexpr double kSample_us = 20'000.0;
 constexpr int kMaxRepeats = 1000;
-constexpr int64_t kHeldBytes = 32 << 20;
+constexpr int64_t kHeldBytes = 1 << 20;
 constexpr int kRecordedOps = 5'000;
 constexpr int64_t kChain = 64 << 20;
 constexpr int kChainOps = 8;
@@ -53,6 +53,7 @@ double time_us(const Device& device, const Family& family) {
     held.clear();
     held_bytes = 0;
   }
+  device.synchronize();
   return microseconds_since(begin) / family.repeats;
 }
 

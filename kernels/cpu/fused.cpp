@@ -1,5 +1,7 @@
 #include "kernels/cpu/fused.h"
 
+#include <memory>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/strided.h"
@@ -55,13 +57,40 @@ void stage(const Source& source, int64_t begin, int64_t count, std::byte* row) {
            });
 }
 
+/// The rows that a program stages values in. Not on the stack, which may be a small one of the
+/// user's.
+class Rows {
+ public:
+  /// For rows of `elements` at the most.
+  Rows(const FusedProgram& program, int64_t elements) {
+    size_t count = 0, widest = sizeof(float);
+    for (const FusedValue& value : program.values) {
+      if (value.row == FusedValue::kNoRow) continue;
+      count = std::max<size_t>(count, value.row + size_t{1});
+      widest = std::max(widest, static_cast<size_t>(dtype_size(value.dtype)));
+    }
+    const size_t used = static_cast<size_t>(std::min(kRowElements, elements)) * widest;
+    row_bytes_ = (used + kLine - 1) / kLine * kLine;
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(count * row_bytes_ + kLine);
+    const auto address = reinterpret_cast<uintptr_t>(memory_.get());
+    first_ = memory_.get() + (kLine - address % kLine) % kLine;
+  }
+  std::byte* row(uint16_t index) const { return first_ + index * row_bytes_; }
+
+ private:
+  static constexpr size_t kLine = 64;
+  std::unique_ptr<std::byte[]> memory_;
+  std::byte* first_ = nullptr;
+  size_t row_bytes_ = 0;
+};
+
 /// One block of the run on one thread.
 class Block {
  public:
   /// `elements` is the block's size.
   Block(const FusedProgram& program, const KernelCall& call, std::span<const Source> sources,
         int64_t elements)
-      : program_(program), call_(call), sources_(sources) {
+      : program_(program), call_(call), sources_(sources), rows_(program, elements) {
     for (const FusedValue& value : program.values) {
       if (value.kind != Kind::kOperand || !value.repeated) continue;
       if (!sources[value.index].direct)
@@ -93,7 +122,7 @@ class Block {
   }
 
  private:
-  std::byte* row(const FusedValue& value) { return rows_[value.row]; }
+  std::byte* row(const FusedValue& value) const { return rows_.row(value.row); }
   DType staged_type(uint16_t value) const {
     const DType dtype = program_.values[value].dtype;
     return is_half(dtype) ? DType::kF32 : dtype;
@@ -137,7 +166,7 @@ class Block {
   const KernelCall& call_;
   const std::span<const Source> sources_;
   absl::InlinedVector<int64_t, 4> staged_;  // by operand: the elements in its row begin here
-  alignas(64) std::byte rows_[kFusedRows][static_cast<size_t>(kRowElements) * sizeof(double)];
+  const Rows rows_;
   alignas(64) std::byte halves_[static_cast<size_t>(kRowElements) * sizeof(uint16_t)];
 };
 

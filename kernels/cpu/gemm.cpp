@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdlib>
 
-// Of an OpenBLAS that chooses its kernels at run time; other builds of it have neither.
+// Of an OpenBLAS that chooses its kernels at run time, and of one that has threads; other builds of
+// it lack them.
 extern "C" {
+[[gnu::weak]] int blas_thread_shutdown_();
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
 }
@@ -40,6 +42,9 @@ void choose_blas_kernels() {
   const std::string_view chosen = openblas_get_corename();
   if (std::find(kWithAvx2.begin(), kWithAvx2.end(), chosen) != kWithAvx2.end()) return;
   if (::setenv("OPENBLAS_CORETYPE", core, 1) != 0) return;
+  // Its threads, started when it was loaded, may still be on their way to their first wait and look
+  // at the table that is exchanged here. Nobody needs them.
+  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
   gotoblas_dynamic_quit();
   gotoblas_dynamic_init();
   ::unsetenv("OPENBLAS_CORETYPE");
