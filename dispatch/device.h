@@ -80,7 +80,8 @@ class Device {
   /// Idempotent. Throws FAILED_PRECONDITION on a capture device.
   Device autodiff() const;
   /// Selects Balanced checkpointing: what backward needs and can be had again for little work is
-  /// not kept but recomputed there, with the same bits. Throws FAILED_PRECONDITION without autodiff.
+  /// not kept but recomputed there, with the same bits. Throws FAILED_PRECONDITION without
+  /// autodiff.
   Device gradient_checkpointing() const;
   /// Removes autodiff and checkpointing. Idempotent.
   Device without_autodiff() const;

@@ -126,8 +126,8 @@ RecipePtr recipe_of(dispatch::OpCode code, const dispatch::Attrs& attrs,
 /// A value that is not known yet.
 SavedPtr new_saved(const dispatch::Value& value, RecipePtr recipe, size_t output, bool hold) {
   hold = hold || value->spec().byte_size() <= costs().held_bytes;
-  auto saved = std::make_shared<SavedValue>(value, std::move(recipe), static_cast<uint32_t>(output),
-                                            hold);
+  auto saved =
+      std::make_shared<SavedValue>(value, std::move(recipe), static_cast<uint32_t>(output), hold);
   if (!hold) young().add(saved);
   return saved;
 }

@@ -72,8 +72,8 @@ std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     node->output_specs_.push_back(outputs[i]->spec());
-    kept->saved_outputs.push_back(
-        rule.saves_output(i) ? save(outputs[i], remembered.outputs, i) : Saved());
+    kept->saved_outputs.push_back(rule.saves_output(i) ? save(outputs[i], remembered.outputs, i)
+                                                       : Saved());
   }
   const absl::MutexLock lock(&node->mutex_);
   node->kept_ = std::move(kept);

@@ -34,7 +34,8 @@ class SavedUse {
 
   SavedUse() = default;
   SavedUse(SavedPtr saved, By by);
-  SavedUse(SavedUse&& other) noexcept : saved_(std::exchange(other.saved_, nullptr)), by_(other.by_) {}
+  SavedUse(SavedUse&& other) noexcept
+      : saved_(std::exchange(other.saved_, nullptr)), by_(other.by_) {}
   SavedUse& operator=(SavedUse&& other) noexcept {
     std::swap(saved_, other.saved_);
     std::swap(by_, other.by_);

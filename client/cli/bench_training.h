@@ -1,6 +1,6 @@
-// `remora bench training`: memory and time of a training step of a stack of transformer blocks, with
-// and without gradient checkpointing. Runs on the calling thread and on the cpu device, whose pool
-// counts the memory.
+// `remora bench training`: memory and time of a training step of a stack of transformer blocks,
+// with and without gradient checkpointing. Runs on the calling thread and on the cpu device, whose
+// pool counts the memory.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ using autodiff::CheckpointCosts;
 using autodiff::CheckpointCostsScope;
 using Leaves = std::vector<Tensor>;
 
-class Checkpointing : public test::OnEveryDevice {
+class GradientCheckpointing : public test::OnEveryDevice {
  protected:
   Device plain() const { return device().autodiff(); }
   Device balanced() const { return plain().gradient_checkpointing(); }
@@ -89,16 +89,18 @@ std::vector<Graph> graphs() {
          const Tensor product = matmul(x[0], x[1]);
          return tanh(product) + sigmoid(product);
        },
-       2, without_products()},
+       2,
+       without_products()},
       // The product need not stay for one value: that value stays.
       {"a single value behind such an op",
        {{4, 64}, {64, 64}},
        [](const Leaves& x) { return tanh(matmul(x[0], x[1])); },
-       0, without_products()},
+       0,
+       without_products()},
   };
 }
 
-TEST_P(Checkpointing, checkpointing_graph_shapes) {
+TEST_P(GradientCheckpointing, checkpointing_graph_shapes) {
   for (const Graph& graph : graphs()) {
     SCOPED_TRACE(graph.name);
     const CheckpointCostsScope scope(graph.costs);
@@ -123,7 +125,7 @@ TEST_P(Checkpointing, checkpointing_graph_shapes) {
   }
 }
 
-TEST_P(Checkpointing, gradients_of_gradients_recompute_too) {
+TEST_P(GradientCheckpointing, gradients_of_gradients_recompute_too) {
   const CheckpointCostsScope scope(CheckpointCostsScope::nothing_kept());
   std::vector<std::vector<std::vector<float>>> gradients;
   for (const Device& device : {plain(), balanced()}) {
@@ -136,7 +138,7 @@ TEST_P(Checkpointing, gradients_of_gradients_recompute_too) {
   EXPECT_EQ(gradients[1], gradients[0]);
 }
 
-TEST_P(Checkpointing, checkpointing_reuses_rng) {
+TEST_P(GradientCheckpointing, checkpointing_reuses_rng) {
   const CheckpointCostsScope scope(CheckpointCostsScope::nothing_kept());
   std::vector<std::vector<std::vector<float>>> gradients;
   std::vector<std::vector<float>> results, drawn_later;
@@ -157,7 +159,7 @@ TEST_P(Checkpointing, checkpointing_reuses_rng) {
   EXPECT_EQ(drawn_later[1], drawn_later[0]);  // recomputing takes nothing from the generator
 }
 
-TEST_P(Checkpointing, recomputing_waits_for_nobody) {
+TEST_P(GradientCheckpointing, recomputing_waits_for_nobody) {
   const CheckpointCostsScope scope(CheckpointCostsScope::nothing_kept());
   const Leaves leaves = leaves_on(balanced(), {{64}});
   const Tensor result = sum(tanh(exp(leaves[0])));
@@ -167,7 +169,7 @@ TEST_P(Checkpointing, recomputing_waits_for_nobody) {
   EXPECT_EQ(device().state().stats().wire.round_trips, before);
 }
 
-TEST_P(Checkpointing, deep_tapes_need_no_stack) {
+TEST_P(GradientCheckpointing, deep_tapes_need_no_stack) {
   const CheckpointCostsScope scope(CheckpointCostsScope::nothing_kept());
   const Leaves leaves = leaves_on(balanced(), {{2}});
   Tensor kept = leaves[0];
@@ -180,7 +182,7 @@ TEST_P(Checkpointing, deep_tapes_need_no_stack) {
   EXPECT_EQ(leaves[0].grad()->shape(), (Shape{2}));
 }
 
-TEST_P(Checkpointing, values_of_no_great_size_are_kept) {
+TEST_P(GradientCheckpointing, values_of_no_great_size_are_kept) {
   const Leaves leaves = leaves_on(balanced(), {{64}});
   const Tensor result = sum(tanh(exp(leaves[0])));
   const Leaves others = leaves_on(plain(), {{64}});
@@ -192,7 +194,7 @@ TEST_P(Checkpointing, values_of_no_great_size_are_kept) {
   EXPECT_EQ(between - before, ops() - between);
 }
 
-REMORA_ON_EVERY_DEVICE(Checkpointing);
+REMORA_ON_EVERY_DEVICE(GradientCheckpointing);
 
 #if REMORA_CPU
 

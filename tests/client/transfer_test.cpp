@@ -51,7 +51,7 @@ TEST_F(Transfer, recorded_transfer_is_not_replayed) {
   result.backward();
   EXPECT_EQ(x.grad()->to_vector<float>()[1], (x.grad()->to_vector<float>()[0]));
   const dispatch::WireStats after = remote().state().stats().wire;
-  EXPECT_LT(after.bytes_sent - before.bytes_sent, kBytes / 2);          // nothing goes there again
+  EXPECT_LT(after.bytes_sent - before.bytes_sent, kBytes / 2);  // nothing goes there again
   EXPECT_LT(after.bytes_received - before.bytes_received, 3 * kBytes / 2);  // the gradient returns
   EXPECT_GE(remote().state().stats().ops - ops, 2U);
 }

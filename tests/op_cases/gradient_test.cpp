@@ -171,8 +171,7 @@ TEST_P(OpCaseGradient, checkpointing_equals_plain) {
     if (cotangents.empty()) continue;
     const Device plain = device().autodiff();
     const auto kept = gradients(op_case, plain, inputs, cotangents);
-    const auto recomputed =
-        gradients(op_case, plain.gradient_checkpointing(), inputs, cotangents);
+    const auto recomputed = gradients(op_case, plain.gradient_checkpointing(), inputs, cotangents);
     ASSERT_EQ(kept.size(), recomputed.size());
     for (size_t i = 0; i < kept.size(); ++i) {
       const dispatch::HostData a = kept[i].read_async().get();
