@@ -93,7 +93,7 @@ Sample train(const BenchTrainingOptions& options, const Device& device) {
       sample.step_user_ms = user_ms();
     }
     Tensor x = input;
-    for (const auto& block : model) x = block(x);
+    for (const auto& block : model) x = (*block)(x);
     const Tensor loss = mse_loss(x, target);
     x = Tensor();
     loss.backward();
