@@ -101,15 +101,20 @@ OpOutputs apply_all(dispatch::OpCode code, std::span<const Tensor> inputs, dispa
   const InputValues values = values_of(inputs);
   const autodiff::GradientRule& rule = autodiff::gradient_rule(code);
   const bool tracked = grad_enabled() && rule.differentiable() && any_tracked(inputs);
-  if (!tracked) {
-    OpOutputs outputs;
-    for (dispatch::Value& value : dispatch::submit(code, values, attrs)) {
-      outputs.emplace_back(std::move(value), context);
-    }
-    return outputs;
-  }
   const dispatch::Values results = dispatch::submit(code, values, attrs);
-  return autodiff::record(code, std::move(attrs), inputs, results, context);
+  autodiff::Remembered remembered;
+  if (autodiff::is_balanced(context)) {
+    remembered = autodiff::remember(code, attrs, inputs, results);
+  }
+  if (tracked) {
+    return autodiff::record(code, std::move(attrs), inputs, results, context, remembered);
+  }
+  OpOutputs outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    outputs.emplace_back(results[i], context, autodiff::Edge(),
+                         remembered.outputs.empty() ? nullptr : remembered.outputs[i]);
+  }
+  return outputs;
 }
 
 Tensor apply(dispatch::OpCode code, std::initializer_list<Tensor> inputs, dispatch::Attrs attrs) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "client/apply.h"
+#include "client/autodiff/balanced.h"
 #include "client/ops.h"
 #include "client/promotion.h"
 #include "dispatch/str_cat.h"
@@ -16,14 +17,23 @@ using dispatch::OpCode;
 
 namespace {
 
+/// A value that `attrs` give again.
+Tensor created(OpCode code, const dispatch::Attrs& attrs, const Device& device,
+               const dispatch::Value& value) {
+  const AutodiffContext context = AutodiffContext::of(device);
+  if (!autodiff::is_balanced(context)) return Tensor(value, context);
+  return Tensor(value, context, {}, autodiff::remember_created(code, attrs, device, value));
+}
+
 Tensor create(OpCode code, const dispatch::Attrs& attrs, const Device& device) {
-  const dispatch::Values values = dispatch::submit(code, {}, attrs, &device);
-  return Tensor(values[0], AutodiffContext::of(device));
+  return created(code, attrs, device, dispatch::submit(code, {}, attrs, &device)[0]);
 }
 
 Tensor draw(OpCode code, const Shape& shape, const Device& device, DType dtype) {
   require_shape(dispatch::op_name(code), shape);
-  return Tensor(dispatch::submit_random(code, {dtype, shape}, device), AutodiffContext::of(device));
+  dispatch::RandomAttrs attrs;
+  const dispatch::Value value = dispatch::submit_random(code, {dtype, shape}, device, &attrs);
+  return created(code, attrs, device, value);
 }
 
 }  // namespace

@@ -18,10 +18,10 @@ void check_dropout(std::string_view function, const Tensor& x, double p) {
   if (!(p >= 0.0 && p <= 1.0)) refuse(function, str_cat("p is ", p, "; it must lie in [0, 1]"));
 }
 
-/// 1 with probability 1 - p, else 0: of `shape`, in the dtype of x.
+/// 1 with probability 1 - p, else 0: of `shape`, in the dtype of x. Drawn under its context, so
+/// that checkpointing may draw it again instead of keeping it.
 Tensor kept(const Tensor& x, const Shape& shape, double p) {
-  return astype(uniform(shape, x.device().without_autodiff(), 0.0, 1.0, DType::kF32) >= p,
-                x.dtype());
+  return astype(uniform(shape, x.device(), 0.0, 1.0, DType::kF32) >= p, x.dtype());
 }
 
 Tensor drop(const Tensor& x, const Shape& shape, double p) {

@@ -25,6 +25,7 @@ namespace remora {
 
 namespace autodiff {
 class Node;
+class SavedValue;
 
 /// Where a tracked tensor comes from: output `output` of a tape node.
 struct Edge {
@@ -39,8 +40,12 @@ class Tensor {
   /// No tensor: every use except `defined()` and assignment throws FAILED_PRECONDITION.
   Tensor() = default;
   /// A tensor of a dispatch value; what operations make.
-  explicit Tensor(dispatch::Value value, AutodiffContext context = {}, autodiff::Edge edge = {})
-      : value_(std::move(value)), context_(context), edge_(std::move(edge)) {}
+  explicit Tensor(dispatch::Value value, AutodiffContext context = {}, autodiff::Edge edge = {},
+                  std::shared_ptr<autodiff::SavedValue> saved = nullptr)
+      : value_(std::move(value)),
+        context_(context),
+        edge_(std::move(edge)),
+        saved_(std::move(saved)) {}
 
   bool defined() const { return static_cast<bool>(value_); }
   const Shape& shape() const { return spec().shape; }
@@ -104,7 +109,7 @@ class Tensor {
   /// and booleans.
   Tensor require_grad() const;
   /// The same elements, untracked.
-  Tensor detach() const { return Tensor(value(), context_); }
+  Tensor detach() const { return Tensor(value(), context_, {}, saved_); }
   /// The same elements as a plain tensor: context Disabled, untracked.
   Tensor inner() const { return Tensor(value()); }
   /// A plain tensor with a context, untracked.
@@ -127,11 +132,14 @@ class Tensor {
 
   const dispatch::Value& value() const;
   const autodiff::Edge& edge() const { return edge_; }
+  /// How backward may have the value again; nothing without Balanced checkpointing.
+  const std::shared_ptr<autodiff::SavedValue>& saved() const { return saved_; }
 
  private:
   dispatch::Value value_;
   AutodiffContext context_;
   autodiff::Edge edge_;
+  std::shared_ptr<autodiff::SavedValue> saved_;
 };
 
 /// Prints as PyTorch does: `tensor([[1., 2.], [3., 4.]])`. Reads the tensor once.

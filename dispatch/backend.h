@@ -33,6 +33,9 @@ struct MemoryUse {
   int64_t live_bytes = 0;    // held by storages
   int64_t cached_bytes = 0;  // kept for reuse
   int64_t limit_bytes = 0;
+  /// Most live bytes at once since the device was opened or `reset_peak_memory`; 0 on a worker,
+  /// whose runs nobody here sees.
+  int64_t peak_bytes = 0;
 };
 
 /// What crossed the wire for a device's worker; zero for local devices. Bytes are serialized
@@ -116,6 +119,8 @@ class Backend {
   /// True if `run` only encodes or submits, so that the recording thread may call it itself.
   virtual bool runs_inline() const { return false; }
   virtual MemoryUse memory() const = 0;
+  /// The most live bytes at once are counted from now on.
+  virtual void reset_peak_memory() {}
   /// Gives memory that is kept for reuse back to where it came from. A worker keeps its own: other
   /// sessions use it.
   virtual void trim() {}

@@ -150,6 +150,8 @@ dispatch::DeviceInfo Device::info() const { return state().backend().info(); }
 
 dispatch::MemoryUse Device::memory() const { return state().backend().memory(); }
 
+void Device::reset_peak_memory() const { state().backend().reset_peak_memory(); }
+
 void Device::trim() const { state().backend().trim(); }
 
 }  // namespace remora

@@ -79,8 +79,9 @@ class Device {
   /// The same hardware with gradients tracked; checkpointing stays as it was, else Disabled.
   /// Idempotent. Throws FAILED_PRECONDITION on a capture device.
   Device autodiff() const;
-  /// Selects Balanced checkpointing. In this version the strategy is carried and checked, and
-  /// nothing is recomputed yet. Throws FAILED_PRECONDITION without autodiff.
+  /// Selects Balanced checkpointing: what backward needs and can be had again for little work is
+  /// not kept but recomputed there, with the same bits. Throws FAILED_PRECONDITION without
+  /// autodiff.
   Device gradient_checkpointing() const;
   /// Removes autodiff and checkpointing. Idempotent.
   Device without_autodiff() const;
@@ -111,6 +112,9 @@ class Device {
   /// Bytes that tensors hold, bytes kept for reuse, and the limit. On a worker: what this program's
   /// tensors hold there, counted here, without asking.
   dispatch::MemoryUse memory() const;
+  /// `memory().peak_bytes`, the most that tensors held at once, is counted from now on. Nothing on
+  /// a worker.
+  void reset_peak_memory() const;
   /// Gives the memory that is kept for reuse back to the system. Nothing on a worker, where all
   /// sessions share it.
   void trim() const;

@@ -48,7 +48,7 @@ absl::StatusOr<void*> MemoryPool::allocate(int64_t bytes) {
     if (block.memory == nullptr) {
       REMORA_ASSIGN_OR_RETURN(block.memory, allocate_new(size, bytes));
     }
-    live_bytes_ += size;
+    add_live(size);
     if (owner != kNoOwner) {
       owned_.insert_or_assign(block.memory, owner);
       ++owners_[owner].live_blocks;
@@ -127,7 +127,7 @@ absl::Status MemoryPool::charge(int64_t bytes) {
   const absl::MutexLock lock(&mutex_);
   if (bytes > limit_bytes_ - live_bytes_) return refusal(bytes);
   if (live_bytes_ + cached_bytes_ + bytes > limit_bytes_) trim_locked();
-  live_bytes_ += bytes;
+  add_live(bytes);
   return absl::OkStatus();
 }
 
@@ -162,6 +162,21 @@ int64_t MemoryPool::live_bytes() const {
 int64_t MemoryPool::cached_bytes() const {
   const absl::MutexLock lock(&mutex_);
   return cached_bytes_;
+}
+
+int64_t MemoryPool::peak_bytes() const {
+  const absl::MutexLock lock(&mutex_);
+  return peak_bytes_;
+}
+
+void MemoryPool::reset_peak() {
+  const absl::MutexLock lock(&mutex_);
+  peak_bytes_ = live_bytes_;
+}
+
+void MemoryPool::add_live(int64_t bytes) {
+  live_bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
 }
 
 }  // namespace remora::dispatch

@@ -53,6 +53,9 @@ class MemoryPool {
 
   int64_t live_bytes() const;
   int64_t cached_bytes() const;
+  /// Most live bytes at once since the pool was made or `reset_peak`.
+  int64_t peak_bytes() const;
+  void reset_peak();
   int64_t limit_bytes() const { return limit_bytes_; }
 
  private:
@@ -64,6 +67,7 @@ class MemoryPool {
     int64_t live_blocks = 0;
     bool retired = false;
   };
+  void add_live(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// A cached block of this class, the owner's own if one is near at hand; none: no memory.
   Block take_cached(int64_t size, MemoryOwner owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<void*> allocate_new(int64_t size, int64_t bytes)
@@ -81,6 +85,7 @@ class MemoryPool {
   absl::flat_hash_map<MemoryOwner, OwnerUse> owners_ ABSL_GUARDED_BY(mutex_);
   int64_t live_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t cached_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t peak_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace remora::dispatch

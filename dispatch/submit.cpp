@@ -101,14 +101,16 @@ Values submit(OpCode code, std::span<const Value> inputs, const Attrs& attrs,
   return Recorder::current().record(target, info, operands, attrs, outputs);
 }
 
-Value submit_random(OpCode code, const Spec& spec, const Device& device) {
+Value submit_random(OpCode code, const Spec& spec, const Device& device, RandomAttrs* drawn) {
   const OpInfo& info = op_info(code);
   RandomAttrs attrs{.dtype = spec.dtype, .shape = spec.shape};
   const Specs outputs = inferred(info, {}, attrs);
   DeviceState& target = device.state();
   is_native(info, {}, outputs, target);
-  return Recorder::current().record_random(target, info, std::move(attrs), outputs[0],
-                                           draw_offsets(spec));
+  Value value =
+      Recorder::current().record_random(target, info, attrs, outputs[0], draw_offsets(spec));
+  if (drawn != nullptr) *drawn = std::move(attrs);
+  return value;
 }
 
 Values invoke(std::string_view name, std::span<const Value> inputs, const Attrs& attrs,

@@ -30,8 +30,10 @@ bool is_native(const OpInfo& info, std::span<const Spec> inputs, std::span<const
 /// How far a draw of `spec` advances a generator.
 uint64_t draw_offsets(const Spec& spec);
 
-/// Draws from the device's generator: `code` is uniform or normal.
-Value submit_random(OpCode code, const Spec& spec, const Device& device);
+/// Draws from the device's generator: `code` is uniform or normal. `drawn` gets the attributes with
+/// which `submit` gives the same numbers again.
+Value submit_random(OpCode code, const Spec& spec, const Device& device,
+                    RandomAttrs* drawn = nullptr);
 
 /// The device an op over these operands runs on. Requires at least one.
 DeviceState& route(std::span<const Value> inputs);

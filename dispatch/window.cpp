@@ -217,7 +217,7 @@ Values Recorder::record(DeviceState& device, const OpInfo& info, std::span<const
   return outputs;
 }
 
-Value Recorder::record_random(DeviceState& device, const OpInfo& info, RandomAttrs attrs,
+Value Recorder::record_random(DeviceState& device, const OpInfo& info, RandomAttrs& attrs,
                               const Spec& spec, uint64_t offsets) {
   throw_if_forked();
   Entry& mine = entry(device);

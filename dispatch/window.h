@@ -78,8 +78,9 @@ class Recorder {
   /// Records an op on `device`; see submit.h for the checks that come before.
   Values record(DeviceState& device, const OpInfo& info, std::span<const Value> inputs,
                 const Attrs& attrs, std::span<const Spec> specs);
-  /// Records a draw that takes `offsets` of the device's generator, in recording order.
-  Value record_random(DeviceState& device, const OpInfo& info, RandomAttrs attrs, const Spec& spec,
+  /// Records a draw that takes `offsets` of the device's generator, in recording order; `attrs`
+  /// gets its seed and offset.
+  Value record_random(DeviceState& device, const OpInfo& info, RandomAttrs& attrs, const Spec& spec,
                       uint64_t offsets);
 
   /// Hands over a window that was not recorded here, of a graph that exists already. What it reads

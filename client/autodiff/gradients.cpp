@@ -11,24 +11,28 @@
 #include "client/autodiff/attention_rule.h"
 #include "client/autodiff/linalg_rules.h"
 #include "client/autodiff/node.h"
+#include "client/autodiff/recomputation.h"
 #include "client/autodiff/rule_parts.h"
 #include "client/autodiff/scan_rules.h"
 #include "client/ops.h"
 
 namespace remora::autodiff {
 
-Tensor RuleContext::input(size_t index) const {
-  const dispatch::Value& value = kept_.saved_inputs[index];
+Tensor RuleContext::tensor_of(const Saved& saved, const Edge& edge) const {
+  dispatch::Value value = saved.use ? recomputation_.value_of(*saved.use.get()) : saved.value;
   if (!value) return {};
-  if (!grad_enabled()) return Tensor(value);
-  return Tensor(value, node_->context(), kept_.edges[index]);
+  if (!grad_enabled()) return Tensor(std::move(value));
+  return Tensor(std::move(value), node_->context(), edge, saved.use.get());
+}
+
+Tensor RuleContext::input(size_t index) const {
+  return tensor_of(kept_.saved_inputs[index], kept_.edges[index]);
 }
 
 Tensor RuleContext::output(size_t index) const {
-  const dispatch::Value& value = kept_.saved_outputs[index];
-  if (!value) return {};
-  if (!grad_enabled() || !is_float(value->spec().dtype)) return Tensor(value);
-  return Tensor(value, node_->context(), Edge{node_, static_cast<uint32_t>(index)});
+  const bool differentiable = is_float(node_->output_specs()[index].dtype);
+  return tensor_of(kept_.saved_outputs[index],
+                   differentiable ? Edge{node_, static_cast<uint32_t>(index)} : Edge{});
 }
 
 const Spec& RuleContext::input_spec(size_t index) const { return node_->input_specs()[index]; }
@@ -39,14 +43,24 @@ namespace {
 
 using dispatch::OpCode;
 
-enum Saves : uint32_t { kNothing = 0, kX = 1, kY = 2, kXY = 3, kResult = 1u << 31 };
+/// kOther: both inputs, each for the other's gradient alone.
+enum Saves : uint32_t {
+  kNothing = 0,
+  kX = 1,
+  kY = 2,
+  kXY = 3,
+  kBilinear = 1u << 30,
+  kOther = kXY | kBilinear,
+  kResult = 1u << 31
+};
 
 /// The rule of a row; only its specialisations exist.
 template <OpCode code>
 struct Rule;
 
 constexpr GradientRule make_rule(uint32_t saves, Gradients (*backward)(const RuleContext&)) {
-  return {saves & ~kResult, (saves & kResult) != 0 ? 1u : 0u, backward};
+  return {saves & ~(kResult | kBilinear), (saves & kResult) != 0 ? 1u : 0u, backward,
+          (saves & kBilinear) != 0};
 }
 
 #define UNARY_RULE(op, saves, expression)                                       \
@@ -153,7 +167,7 @@ BINARY_RULE(add, kNothing, g, g)
 BINARY_RULE(sub, kNothing, g, -g)
 BINARY_RULE(maximum, kXY, larger_share(g, x, y), larger_share(g, y, x))  // half each at a tie
 BINARY_RULE(minimum, kXY, larger_share(g, y, x), larger_share(g, x, y))
-BINARY_RULE(mul, kXY, g * y, g * x)
+BINARY_RULE(mul, kOther, g * y, g * x)
 BINARY_RULE(div, kXY, g / y, -(g * ((x / y) / y)))
 BINARY_RULE(pow, kXY, pow_by_base(g, x, y), pow_by_exponent(g, x, y))
 kNotDifferentiable(equal)
@@ -215,10 +229,10 @@ RULE(scatter, kY, scatter_rule)  // the last of an index wins here too
 RULE(scatter_reduce, kX | kY | 4u | kResult, scatter_reduce_rule)  // extremes: shared evenly among equals
 
 // -- contraction
-RULE(matmul, kXY, matmul_rule)
-RULE(conv2d, kXY, conv2d_rule)
-RULE(conv2d_input_grad, kXY, conv2d_input_grad_rule)
-RULE(conv2d_weight_grad, kXY, conv2d_weight_grad_rule)
+RULE(matmul, kOther, matmul_rule)
+RULE(conv2d, kOther, conv2d_rule)
+RULE(conv2d_input_grad, kOther, conv2d_input_grad_rule)
+RULE(conv2d_weight_grad, kOther, conv2d_weight_grad_rule)
 
 // -- composites with a fast path
 RULE(softmax, kResult, softmax_rule)

@@ -13,7 +13,9 @@
 namespace remora::autodiff {
 
 struct Kept;
+struct Saved;
 class Node;
+class Recomputation;
 
 /// By input; undefined where none was asked for.
 using Gradients = absl::InlinedVector<Tensor, 3>;
@@ -22,9 +24,13 @@ using Gradients = absl::InlinedVector<Tensor, 3>;
 class RuleContext {
  public:
   /// `cotangents` by output, undefined meaning zero; `needs` by input. All outlive this object.
-  RuleContext(const std::shared_ptr<Node>& node, const Kept& kept,
+  RuleContext(const std::shared_ptr<Node>& node, const Kept& kept, Recomputation& recomputation,
               std::span<const Tensor> cotangents, std::span<const bool> needs)
-      : node_(node), kept_(kept), cotangents_(cotangents), needs_(needs) {}
+      : node_(node),
+        kept_(kept),
+        recomputation_(recomputation),
+        cotangents_(cotangents),
+        needs_(needs) {}
 
   const Tensor& cotangent(size_t output = 0) const { return cotangents_[output]; }
   /// A saved input or output, with its place on the tape; undefined where the rule does not save
@@ -42,8 +48,11 @@ class RuleContext {
   }
 
  private:
+  Tensor tensor_of(const Saved& saved, const Edge& edge) const;
+
   const std::shared_ptr<Node>& node_;
   const Kept& kept_;
+  Recomputation& recomputation_;
   std::span<const Tensor> cotangents_;
   std::span<const bool> needs_;
 };
@@ -52,6 +61,7 @@ struct GradientRule {
   uint32_t saved_inputs = 0;   // bit i: the rule uses input i
   uint32_t saved_outputs = 0;  // bit i: the rule uses output i
   Gradients (*backward)(const RuleContext&) = nullptr;
+  bool bilinear = false;  // of two inputs, each is used for the other's gradient alone
 
   /// False for rows declared kNotDifferentiable: their results are never tracked.
   bool differentiable() const { return backward != nullptr; }

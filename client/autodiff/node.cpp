@@ -46,9 +46,19 @@ std::shared_ptr<Node> Node::transfer(const Tensor& source) {
   return node;
 }
 
+namespace {
+
+Saved save(const dispatch::Value& value, std::span<const SavedPtr> remembered, size_t index) {
+  if (remembered.empty()) return {value, {}};
+  return {{}, use_by_tape(remembered[index], value)};
+}
+
+}  // namespace
+
 std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
                                std::span<const Tensor> inputs,
-                               std::span<const dispatch::Value> outputs, AutodiffContext context) {
+                               std::span<const dispatch::Value> outputs, AutodiffContext context,
+                               const Remembered& remembered) {
   auto node = std::make_shared<Node>(Kind::kOp, context);
   auto kept = std::make_shared<Kept>();
   const GradientRule& rule = gradient_rule(code);
@@ -57,11 +67,13 @@ std::shared_ptr<Node> Node::op(dispatch::OpCode code, dispatch::Attrs attrs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     kept->edges.push_back(inputs[i].edge());
     node->input_specs_.push_back(inputs[i].spec());
-    kept->saved_inputs.push_back(rule.saves_input(i) ? inputs[i].value() : dispatch::Value());
+    const bool used = rule.saves_input(i) && (!rule.bilinear || inputs[1 - i].requires_grad());
+    kept->saved_inputs.push_back(used ? save(inputs[i].value(), remembered.inputs, i) : Saved());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     node->output_specs_.push_back(outputs[i]->spec());
-    kept->saved_outputs.push_back(rule.saves_output(i) ? outputs[i] : dispatch::Value());
+    kept->saved_outputs.push_back(rule.saves_output(i) ? save(outputs[i], remembered.outputs, i)
+                                                       : Saved());
   }
   const absl::MutexLock lock(&node->mutex_);
   node->kept_ = std::move(kept);
@@ -126,12 +138,15 @@ bool Node::replace_gradient(const std::optional<Tensor>& expected, const Tensor&
 }
 
 OpOutputs record(dispatch::OpCode code, dispatch::Attrs attrs, std::span<const Tensor> inputs,
-                 std::span<const dispatch::Value> results, AutodiffContext context) {
-  const std::shared_ptr<Node> node = Node::op(code, std::move(attrs), inputs, results, context);
+                 std::span<const dispatch::Value> results, AutodiffContext context,
+                 const Remembered& remembered) {
+  const std::shared_ptr<Node> node =
+      Node::op(code, std::move(attrs), inputs, results, context, remembered);
   OpOutputs outputs;
   for (uint32_t i = 0; i < results.size(); ++i) {
     const bool differentiable = is_float(results[i]->spec().dtype);
-    outputs.emplace_back(results[i], context, differentiable ? Edge{node, i} : Edge{});
+    outputs.emplace_back(results[i], context, differentiable ? Edge{node, i} : Edge{},
+                         remembered.outputs.empty() ? nullptr : remembered.outputs[i]);
   }
   return outputs;
 }

@@ -10,11 +10,18 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "client/apply.h"
+#include "client/autodiff/balanced.h"
 #include "client/tensor.h"
 #include "dispatch/attrs.h"
 #include "dispatch/op.h"
 
 namespace remora::autodiff {
+
+/// A value that a rule needs: itself, or under Balanced checkpointing a use of what gives it again.
+struct Saved {
+  dispatch::Value value = {};
+  SavedUse use = {};
+};
 
 /// What an op's node keeps for backward. Immutable, so that one walk reads it while another lets
 /// go.
@@ -24,9 +31,9 @@ struct Kept {
   ~Kept();
   Kept(const Kept&) = delete;
 
-  absl::InlinedVector<Edge, 2> edges;                     // by input
-  absl::InlinedVector<dispatch::Value, 2> saved_inputs;   // empty where the rule does not need it
-  absl::InlinedVector<dispatch::Value, 1> saved_outputs;  // likewise
+  absl::InlinedVector<Edge, 2> edges;           // by input
+  absl::InlinedVector<Saved, 2> saved_inputs;   // empty where the rule does not need it
+  absl::InlinedVector<Saved, 1> saved_outputs;  // likewise
 };
 
 class Node {
@@ -39,11 +46,12 @@ class Node {
 
   static std::shared_ptr<Node> leaf(AutodiffContext context);
   static std::shared_ptr<Node> transfer(const Tensor& source);
-  /// An op over `inputs`, keeping what its rule needs.
+  /// An op over `inputs`, keeping what its rule needs; `remembered` is empty without Balanced
+  /// checkpointing.
   static std::shared_ptr<Node> op(dispatch::OpCode code, dispatch::Attrs attrs,
                                   std::span<const Tensor> inputs,
-                                  std::span<const dispatch::Value> outputs,
-                                  AutodiffContext context);
+                                  std::span<const dispatch::Value> outputs, AutodiffContext context,
+                                  const Remembered& remembered);
   /// Use the functions above.
   Node(Kind kind, AutodiffContext context);
   ~Node();
@@ -92,7 +100,8 @@ class Node {
 
 /// Makes the node of an op that has been submitted, and its results' tensors.
 OpOutputs record(dispatch::OpCode code, dispatch::Attrs attrs, std::span<const Tensor> inputs,
-                 std::span<const dispatch::Value> results, AutodiffContext context);
+                 std::span<const dispatch::Value> results, AutodiffContext context,
+                 const Remembered& remembered);
 
 /// Nodes alive in the process; for tests of tape lifetime.
 int64_t live_nodes();

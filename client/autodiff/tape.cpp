@@ -7,6 +7,7 @@
 #include "client/autodiff/autodiff.h"
 #include "client/autodiff/gradients.h"
 #include "client/autodiff/node.h"
+#include "client/autodiff/recomputation.h"
 #include "client/ops.h"
 #include "dispatch/str_cat.h"
 #include "dispatch/window.h"
@@ -65,6 +66,7 @@ class Walk {
   std::vector<Step> steps_;  // reachable and needed, newest first
   absl::flat_hash_set<const Node*> needed_;
   absl::flat_hash_map<const Node*, Cotangents> cotangents_;
+  Recomputation recomputation_;
 };
 
 Walk::Walk(std::span<const Tensor> outputs, const absl::flat_hash_set<const Node*>* targets)
@@ -110,14 +112,18 @@ void Walk::add(const Node* node, uint32_t output, const Tensor& cotangent) {
 
 void Walk::run() {
   for (const Step& step : steps_) {
+    if (step.kept) recomputation_.expect(*step.kept);
+  }
+  for (const Step& step : steps_) {
     const NodePtr& node = step.node;
     if (!step.kept) continue;  // nothing lies behind it
-    const auto found = cotangents_.find(node.get());
-    if (found == cotangents_.end()) continue;
-    Cotangents cotangents = found->second;
-    if (!wanted(node.get())) cotangents_.erase(found);
-    cotangents.resize(node->output_specs().size());
-    differentiate(step, cotangents);
+    if (const auto found = cotangents_.find(node.get()); found != cotangents_.end()) {
+      Cotangents cotangents = found->second;
+      if (!wanted(node.get())) cotangents_.erase(found);
+      cotangents.resize(node->output_specs().size());
+      differentiate(step, cotangents);
+    }
+    recomputation_.done(*step.kept);
   }
 }
 
@@ -133,7 +139,7 @@ void Walk::differentiate(const Step& step, std::span<const Tensor> cotangents) {
     add(edge.node.get(), edge.output, cotangents[0].to(node->source_device()));
     return;
   }
-  const RuleContext context(node, *step.kept, cotangents, needs);
+  const RuleContext context(node, *step.kept, recomputation_, cotangents, needs);
   const Gradients gradients = gradient_rule(node->code()).backward(context);
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!needs[i] || !gradients[i].defined()) continue;
@@ -212,6 +218,7 @@ void backward(const Tensor& output, const Tensor& cotangent, bool keep_tape) {
   const dispatch::CallScope scope;
   const NoGrad guard;
   const Tensor seed = start("backward", output, cotangent).inner();
+  decide_young();
   Walk walk({&output, 1}, nullptr);
   walk.seed(output, seed);
   walk.run();
@@ -238,6 +245,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
     const Tensor seed = start("grad", outputs[i], cotangents[i]);
     seeds.push_back(options.create_graph ? seed : seed.inner());
   }
+  decide_young();
   Walk walk(outputs, &targets);
   for (size_t i = 0; i < outputs.size(); ++i) walk.seed(outputs[i], seeds[i]);
   walk.run();

@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "client/cli/bench_cpu.h"
+#include "client/cli/bench_training.h"
 #include "client/cli/bench_wire.h"
 #include "client/cli/doctor.h"
 #include "client/cli/exit_codes.h"
@@ -93,6 +94,26 @@ int run(int argc, char** argv, std::span<const Program> programs) {
                           "operations whose key begins so, and nothing else");
   cpu_command->add_flag("--json", cpu_options.json, "print JSON");
 
+  BenchTrainingOptions training_options;
+  CLI::App* const training_command = bench_command->add_subcommand(
+      "training",
+      "Memory and time of a training step of transformer blocks, plain and with checkpointing");
+  const auto add_count = [&](const std::string& name, auto& count, const std::string& what) {
+    training_command->add_option(name, count, what)
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
+  };
+  add_count("--rounds", training_options.rounds, "rounds to measure");
+  add_count("--layers", training_options.layers, "blocks");
+  add_count("--width", training_options.width, "of a token");
+  add_count("--heads", training_options.heads, "of the attention; they divide the width");
+  add_count("--batch", training_options.batch, "sequences");
+  add_count("--length", training_options.length, "tokens of a sequence");
+  training_command->add_option("--dropout", training_options.dropout, "probability")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  training_command->add_flag("--json", training_options.json, "print JSON");
+
   CLI::App* const token_command =
       app.add_subcommand("token", "Tokens by which a worker knows who calls");
   token_command->require_subcommand(1);
@@ -122,6 +143,7 @@ int run(int argc, char** argv, std::span<const Program> programs) {
   if (devices_command->parsed()) return devices(devices_options);
   if (doctor_command->parsed()) return doctor(doctor_options);
   if (echo_command->parsed()) return serve_echo();
+  if (training_command->parsed()) return bench_training(training_options);
   if (cpu_command->parsed()) return bench_cpu(cpu_options);
   if (new_command->parsed()) return new_token(token_options);
   if (hash_command->parsed()) return hash_token(token_options);

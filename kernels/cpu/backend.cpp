@@ -122,8 +122,11 @@ absl::StatusOr<dispatch::Buffer> CpuBackend::copy_from(dispatch::Backend& source
 }
 
 dispatch::MemoryUse CpuBackend::memory() const {
-  return {memory_->pool.live_bytes(), memory_->pool.cached_bytes(), memory_->pool.limit_bytes()};
+  return {memory_->pool.live_bytes(), memory_->pool.cached_bytes(), memory_->pool.limit_bytes(),
+          memory_->pool.peak_bytes()};
 }
+
+void CpuBackend::reset_peak_memory() { memory_->pool.reset_peak(); }
 
 void CpuBackend::trim() { memory_->pool.trim(); }
 

@@ -33,6 +33,7 @@ class CpuBackend : public dispatch::Backend {
                                              dispatch::ValueId id) override;
   absl::Status synchronize() override { return absl::OkStatus(); }
   dispatch::MemoryUse memory() const override;
+  void reset_peak_memory() override;
   void trim() override;
   void retire(dispatch::MemoryOwner owner) override { memory_->pool.retire(owner); }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <random>
 
+#include "client/autodiff/balanced.h"
 #include "tests/client/device.h"
 
 namespace remora {
@@ -108,6 +109,46 @@ TEST_P(SecondOrderGradients, equal_finite_differences) {
     return total;
   };
   check(GetParam(), scalar, 1e-2F, 3e-2);
+}
+
+/// The gradients of `scalar` by leaves that are made under `device`'s context.
+std::vector<std::vector<float>> gradients_on(
+    const GradientCase& test, const Device& device,
+    const std::function<Tensor(const std::vector<Tensor>&)>& scalar) {
+  const std::vector<std::vector<float>> values = make_inputs(test, 7);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    inputs.push_back(from_data(values[i], test.inputs[i], device).require_grad());
+  }
+  std::vector<std::vector<float>> gradients;
+  for (const Tensor& gradient : autodiff::grad(scalar(inputs), inputs)) {
+    gradients.push_back(gradient.to_vector<float>());
+  }
+  return gradients;
+}
+
+/// Bit for bit, where everything that can be is recomputed.
+void check_checkpointing(const GradientCase& test,
+                         const std::function<Tensor(const std::vector<Tensor>&)>& scalar) {
+  const autodiff::CheckpointCostsScope scope(autodiff::CheckpointCostsScope::nothing_kept());
+  EXPECT_EQ(gradients_on(test, tracked_device().gradient_checkpointing(), scalar),
+            gradients_on(test, tracked_device(), scalar));
+}
+
+TEST_P(Gradients, checkpointing_equals_plain) {
+  check_checkpointing(GetParam(), [&](const std::vector<Tensor>& x) {
+    return weighted_sum(GetParam().function(x));
+  });
+}
+
+TEST_P(SecondOrderGradients, checkpointing_equals_plain) {
+  check_checkpointing(GetParam(), [&](const std::vector<Tensor>& x) {
+    const auto first =
+        autodiff::grad(weighted_sum(GetParam().function(x)), x, Tensor(), {.create_graph = true});
+    Tensor total = 0.1 * sum(x[0]);
+    for (const Tensor& gradient : first) total = total + weighted_sum(gradient * gradient);
+    return total;
+  });
 }
 
 const Tensor& at(const std::vector<Tensor>& x, size_t i) { return x[i]; }

@@ -1,5 +1,6 @@
 // Tensors on this machine and on a worker in one program.
 #if REMORA_CPU && REMORA_REMOTE
+#include "client/autodiff/balanced.h"
 #include "dispatch/device_state.h"
 #include "dispatch/submit.h"
 #include "tests/client/device.h"
@@ -35,6 +36,24 @@ TEST_F(Transfer, backward_crosses_transfer) {
   (far + near).backward();
   EXPECT_TRUE(x.grad()->device() == local());
   expect_floats(*x.grad(), {12, 14}, {2});
+}
+
+TEST_F(Transfer, recorded_transfer_is_not_replayed) {
+  const autodiff::CheckpointCostsScope scope(autodiff::CheckpointCostsScope::nothing_kept());
+  constexpr int64_t kCount = 100'000;
+  constexpr uint64_t kBytes = kCount * sizeof(float);
+  const Tensor x = zeros({kCount}, local().autodiff().gradient_checkpointing()).require_grad();
+  const Tensor there = exp(x).to(remote());
+  const Tensor result = sum(tanh(exp(there)));
+  (void)result.item<float>();
+  const dispatch::WireStats before = remote().state().stats().wire;
+  const uint64_t ops = remote().state().stats().ops;
+  result.backward();
+  EXPECT_EQ(x.grad()->to_vector<float>()[1], (x.grad()->to_vector<float>()[0]));
+  const dispatch::WireStats after = remote().state().stats().wire;
+  EXPECT_LT(after.bytes_sent - before.bytes_sent, kBytes / 2);  // nothing goes there again
+  EXPECT_LT(after.bytes_received - before.bytes_received, 3 * kBytes / 2);  // the gradient returns
+  EXPECT_GE(remote().state().stats().ops - ops, 2U);
 }
 
 TEST_F(Transfer, mixed_device_operands_are_moved) {

@@ -64,6 +64,18 @@ TEST(MemoryPool, accounts_exactly_and_reuses_a_freed_block) {
   EXPECT_EQ(source.bytes_out, 0) << "the pool gives its cache back when it goes";
 }
 
+TEST(MemoryPool, remembers_the_most_live_bytes_at_once) {
+  CountingSource source;
+  MemoryPool pool("cpu:0", source, 1 << 20);
+  void* first = *pool.allocate(4096);
+  ASSERT_TRUE(pool.charge(1024).ok());
+  pool.free(first, 4096);
+  EXPECT_EQ(pool.peak_bytes(), 4096 + 1024);
+  pool.reset_peak();
+  EXPECT_EQ(pool.peak_bytes(), 1024);
+  pool.uncharge(1024);
+}
+
 TEST(MemoryPool, hard_limit_holds_and_the_refusal_names_device_and_numbers) {
   CountingSource source;
   MemoryPool pool("cpu:0", source, 4096);

@@ -5,7 +5,9 @@
 
 #include "client/apply.h"
 #include "client/autodiff/autodiff.h"
+#include "client/autodiff/balanced.h"
 #include "client/autodiff/gradients.h"
+#include "client/ops.h"
 #include "tests/op_cases/op_case.h"
 #include "tests/support/device_variants.h"
 
@@ -102,16 +104,17 @@ std::vector<double> differences(const OpCase& op_case, reference::Arrays inputs,
   return gradient;
 }
 
-/// Our gradients of the case by its float inputs.
+/// Our gradients of the case by its float inputs, on leaves of `device`'s context. Between leaves
+/// and op lie two ops, so that operands too may have to be recomputed.
 std::vector<Tensor> gradients(const OpCase& op_case, const Device& device,
                               const reference::Arrays& inputs,
                               const reference::Arrays& cotangents) {
   std::vector<Tensor> tensors, leaves, outputs, weights;
   for (const reference::Array& input : inputs) {
-    Tensor tensor = from_host(reference::to_host(input), device.autodiff());
+    Tensor tensor = from_host(reference::to_host(input), device);
     if (input.is_real()) {
-      tensor = tensor.require_grad();
-      leaves.push_back(tensor);
+      leaves.push_back(tensor.require_grad());
+      tensor = neg(neg(leaves.back()));
     }
     tensors.push_back(tensor);
   }
@@ -119,7 +122,7 @@ std::vector<Tensor> gradients(const OpCase& op_case, const Device& device,
     if (is_float(output.dtype())) outputs.push_back(output);
   }
   for (const reference::Array& cotangent : cotangents) {
-    weights.push_back(from_host(reference::to_host(cotangent), device));
+    weights.push_back(from_host(reference::to_host(cotangent), device.without_autodiff()));
   }
   return autodiff::grad(outputs, leaves, weights);
 }
@@ -132,7 +135,7 @@ TEST_P(OpCaseGradient, equals_central_differences) {
     const reference::Arrays cotangents =
         make_cotangents(op_case, reference::evaluate(op_case.op, inputs, op_case.attrs));
     if (cotangents.empty()) continue;  // a cast to integers
-    const auto computed = gradients(op_case, device(), inputs, cotangents);
+    const auto computed = gradients(op_case, device().autodiff(), inputs, cotangents);
     // The coarsest dtype on the way counts: a cast's result is one.
     double error = 0.0;
     for (const auto* arrays : {&inputs, &cotangents}) {
@@ -153,6 +156,27 @@ TEST_P(OpCaseGradient, equals_central_differences) {
         ASSERT_NEAR(actual.reals[i], expected[i], error * largest)
             << "by input " << by << ", element " << i;
       }
+    }
+  }
+}
+
+TEST_P(OpCaseGradient, checkpointing_equals_plain) {
+  const autodiff::CheckpointCostsScope scope(autodiff::CheckpointCostsScope::nothing_kept());
+  for (const OpCase& op_case : op_cases()) {
+    if (!is_checked(op_case)) continue;
+    SCOPED_TRACE(op_case.title());
+    const reference::Arrays inputs = op_case.make_inputs();
+    const reference::Arrays cotangents =
+        make_cotangents(op_case, reference::evaluate(op_case.op, inputs, op_case.attrs));
+    if (cotangents.empty()) continue;
+    const Device plain = device().autodiff();
+    const auto kept = gradients(op_case, plain, inputs, cotangents);
+    const auto recomputed = gradients(op_case, plain.gradient_checkpointing(), inputs, cotangents);
+    ASSERT_EQ(kept.size(), recomputed.size());
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const dispatch::HostData a = kept[i].read_async().get();
+      const dispatch::HostData b = recomputed[i].read_async().get();
+      ASSERT_TRUE(std::ranges::equal(a.span(), b.span())) << "by real input " << i;
     }
   }
 }
